@@ -1,0 +1,13 @@
+# Debian packages, each with the one directory that may include it (checked by
+# scripts/check_layers).
+find_package(Threads REQUIRED)
+find_package(yaml-cpp 0.7 REQUIRED)        # core/config
+find_package(spdlog 1.10 REQUIRED)         # core/observe, never with LibTorch
+find_package(nlohmann_json 3.11 REQUIRED)  # core/*.cpp
+find_package(CLI11 2.1 REQUIRED)           # core/cli
+find_package(Boost 1.81 REQUIRED)          # core/plugin (DLL, header-only)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)  # core/tokenizer
+if(TITAN_BUILD_TESTS)
+  find_package(Catch2 2.13 REQUIRED)
+endif()

@@ -1,0 +1,7 @@
+# TITAN_SANITIZE=address,undefined | thread. LibTorch is prebuilt and not
+# instrumented: MSan is out, TSan needs tsan.supp.
+set(TITAN_SANITIZE "" CACHE STRING "Comma list for -fsanitize=")
+if(TITAN_SANITIZE)
+  add_compile_options(-fsanitize=${TITAN_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${TITAN_SANITIZE})
+endif()

@@ -1,0 +1,15 @@
+# titan_add_plugin(<name> SOURCES ... ): a Titan plugin, inside this tree or out
+# of it. Sees plugin_api only: no LibTorch include path, one exported symbol,
+# nothing unresolved.
+function(titan_add_plugin name)
+  cmake_parse_arguments(ARG "" "" "SOURCES" ${ARGN})
+  add_library(${name} MODULE ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE titan::plugin_api)
+  target_compile_features(${name} PRIVATE cxx_std_20)
+  target_compile_options(${name} PRIVATE
+    -fvisibility=hidden -fvisibility-inlines-hidden -fno-gnu-unique -Wall -Wextra)
+  target_link_options(${name} PRIVATE
+    "-Wl,--version-script=${TITAN_PLUGIN_API_DIR}/plugin.map"
+    -Wl,-z,defs -Wl,-z,now -Wl,-z,noexecstack -Wl,--build-id)
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+endfunction()
