@@ -14,13 +14,17 @@ inline void append_text(std::string& out, std::string_view value) {
   out.append(value);
 }
 
-inline void append_text(std::string& out, bool value) {
+/// A template, so that no pointer (a string literal) converts to bool here.
+template <typename Boolean>
+  requires std::same_as<Boolean, bool>
+void append_text(std::string& out, Boolean value) {
   out.append(value ? "true" : "false");
 }
 
 /// Shortest form that reads back to the same number.
 template <typename Number>
-  requires std::integral<Number> || std::floating_point<Number>
+  requires((std::integral<Number> && !std::same_as<Number, bool>) ||
+           std::floating_point<Number>)
 void append_text(std::string& out, Number value) {
   char digits[64];
   const auto end = std::to_chars(digits, digits + sizeof(digits), value).ptr;
