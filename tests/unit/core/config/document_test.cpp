@@ -133,7 +133,7 @@ TEST_CASE("text that is not UTF-8 or not printable is refused", "[unit]") {
 // yaml-cpp 0.7 takes the end of the file for the closing quote.
 TEST_CASE("a quote that is never closed is an error", "[unit]") {
   CHECK(error_of("a: 1\nb: 'open\n") ==
-        "r.yaml:3:3: [yaml] quote is not closed: expected it before the file "
+        "r.yaml:3:2: [yaml] quote is not closed: expected it before the file "
         "ends");
   CHECK_THAT(error_of("a: \"open"), Catch::Contains("quote is not closed"));
   CHECK_THAT(error_of("'open"), Catch::Contains("quote is not closed"));
