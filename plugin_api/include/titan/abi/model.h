@@ -60,13 +60,18 @@ typedef struct titan_module_class {
 } titan_module_class;
 
 /* One step of a sequence: a module whose inputs are the carry of the item before
- * (plus side inputs), and whose outputs are its own carry. */
+ * (nothing for the first item), then the batch fields of batch_inputs, and whose
+ * outputs are its own carry. Side inputs are fetched with context `side_input`:
+ * "vision" (a tower with one carry tensor) or "vision.deepstack_0" (sequence and
+ * the name of a tensor of its last carry). */
 typedef struct titan_item_spec {
   uint32_t struct_size;
   uint32_t num_carry;
   const titan_tensor_spec* const* carry; /* what this item passes on */
   const titan_str* side_inputs;          /* outputs of other sequences */
   uint64_t num_side_inputs;
+  const titan_str* batch_inputs; /* "tokens": see context `batch` */
+  uint64_t num_batch_inputs;
 } titan_item_spec;
 
 #define TITAN_OUTPUT_TENSOR 0         /* the last carry is the output */
@@ -90,7 +95,8 @@ typedef struct titan_builder_api {
   int32_t (*module)(titan_builder*, titan_module* parent, titan_str name,
                     const titan_module_class*, void* self,
                     titan_module** out, titan_error*);
-  /* A plain container ("layers"): a name without code. */
+  /* A plain container ("layers"): a name without code. Asking again for the same
+   * name gives the same container. */
   int32_t (*container)(titan_builder*, titan_module* parent, titan_str name,
                        titan_module** out, titan_error*);
   int32_t (*leaf)(titan_builder*, titan_module* parent, titan_str name,
@@ -110,12 +116,16 @@ typedef struct titan_builder_api {
    * counted and stored once, under the owner's FQN. Both are leaves. */
   int32_t (*tie)(titan_builder*, titan_module* owner, titan_module* alias,
                  titan_str name, titan_error*);
-  /* "" is the root sequence; another name is a tower whose last carry is a side
-   * input of that name. */
+  /* "" is the root sequence; another name is a tower whose last carry can be a
+   * side input. Asking again for the same name gives the same sequence. */
   int32_t (*sequence)(titan_builder*, titan_str name, titan_sequence** out, titan_error*);
   int32_t (*item)(titan_builder*, titan_sequence*, titan_module*,
                   const titan_item_spec*, titan_error*);
   int32_t (*output)(titan_builder*, const titan_output_spec*, titan_error*);
+  /* First values of a buffer (zeros without): its elements in row-major order,
+   * copied. size in bytes. */
+  int32_t (*initial)(titan_builder*, titan_buffer*, const void* data, uint64_t size,
+                     titan_error*);
 } titan_builder_api;
 
 #define TITAN_BUFFER_PERSISTENT 1u

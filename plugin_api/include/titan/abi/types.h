@@ -102,6 +102,8 @@ typedef struct titan_attribute {
 
 /* A symbolic extent: the number of tokens of the microbatch (static per run). */
 #define TITAN_DIM_TOKENS (-1)
+/* An extent of a microbatch that is not the token count (patches, images). */
+#define TITAN_DIM_DYNAMIC (-2)
 
 /* Shape and type of a tensor that does not exist yet, or whose data a function
  * may not read. dims are borrowed. */
