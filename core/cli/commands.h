@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The commands of `titan`, one file each. A command's file defines
+// `add_<name>_command`, which adds a subcommand with its options and help; the
+// subcommand's callback does the work and stores the process's exit code.
+// Errors are thrown, not printed: `run_titan` turns them into text and code.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace titan::cli {
+
+// One line per command: `void add_train_command(CLI::App& app, int&
+// exit_code);` in the order of the help, with the call in commands.cpp.
+
+/// Adds every command to `app`. `exit_code` outlives `app`.
+void add_commands(CLI::App& app, int& exit_code);
+
+}  // namespace titan::cli

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/cli/run_titan.h"
+
+#include <new>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+#include <titan/error.h>
+
+#include "core/version.h"
+
+using titan::cli::report_error;
+using titan::cli::run_titan;
+
+namespace {
+
+struct Outcome {
+  int code;
+  std::string out;
+  std::string err;
+};
+
+Outcome run(std::vector<std::string> arguments) {
+  std::ostringstream out;
+  std::ostringstream err;
+  const int code = run_titan(std::move(arguments), out, err);
+  return {code, out.str(), err.str()};
+}
+
+template <typename Failure>
+int code_of(const Failure& failure) {
+  std::ostringstream err;
+  const int code = report_error(failure, err);
+  CHECK_FALSE(err.str().empty());
+  return code;
+}
+
+}  // namespace
+
+TEST_CASE("--version names titan, commit, LibTorch and compiler", "[unit]") {
+  const Outcome outcome = run({"--version"});
+  CHECK(outcome.code == 0);
+  CHECK(outcome.err.empty());
+  CHECK_THAT(outcome.out,
+             Catch::StartsWith("titan " + std::string(titan::version())) &&
+                 Catch::Contains("commit ") &&
+                 Catch::Contains("libtorch 2.1") &&
+                 Catch::Contains("compiler GNU "));
+}
+
+TEST_CASE("--help shows an example and leaves stderr empty", "[unit]") {
+  const Outcome outcome = run({"--help"});
+  CHECK(outcome.code == 0);
+  CHECK(outcome.err.empty());
+  CHECK_THAT(outcome.out, Catch::Contains("Example: titan train "));
+}
+
+TEST_CASE("no command is a user error that shows the help", "[unit]") {
+  const Outcome outcome = run({});
+  CHECK(outcome.code == 2);
+  CHECK(outcome.out.empty());
+  CHECK_THAT(outcome.err, Catch::Contains("Example: titan train "));
+}
+
+TEST_CASE("an unknown command is a user error that repeats it", "[unit]") {
+  const Outcome outcome = run({"xyzzy"});
+  CHECK(outcome.code == 2);
+  CHECK_THAT(outcome.err,
+             Catch::Contains("[titan] unknown command") &&
+                 Catch::Contains("got 'xyzzy'."));
+}
+
+TEST_CASE("an unknown option is a user error", "[unit]") {
+  const Outcome outcome = run({"--frobnicate"});
+  CHECK(outcome.code == 2);
+  CHECK_THAT(outcome.err,
+             Catch::Contains("[titan] unknown option") &&
+                 Catch::Contains("--frobnicate"));
+}
+
+TEST_CASE("an empty word is a user error", "[unit]") {
+  CHECK(run({""}).code == 2);
+}
+
+TEST_CASE("each kind of error has its exit code", "[unit]") {
+  CHECK(code_of(titan::UserError("a")) == 2);
+  CHECK(code_of(titan::BugError("a")) == 70);
+  CHECK(code_of(titan::DeviceError("a")) == 75);
+  CHECK(code_of(std::bad_alloc()) == 70);
+  CHECK(code_of(std::logic_error("a")) == 70);
+}
+
+TEST_CASE("a user error prints its message and nothing else", "[unit]") {
+  std::ostringstream err;
+  report_error(titan::UserError("[a] b: expected c, got d."), err);
+  CHECK(err.str() == "[a] b: expected c, got d.\n");
+}
