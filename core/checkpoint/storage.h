@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Files that survive a kill: the few operations on which atomic writes rest,
+// behind an interface so that tests can fail or stop at any one of them.
+// Reading is core/checkpoint/mapped_file.h.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace titan::checkpoint {
+
+/// A file being written from its start. Used by one thread at a time. The
+/// destructor closes without sync: what was not synced may be lost.
+class WritableFile {
+ public:
+  virtual ~WritableFile() = default;
+  virtual void append(std::span<const std::byte> bytes) = 0;
+  /// Returns when every appended byte is on the device.
+  virtual void sync() = 0;
+  /// Closes and reports what the system had held back; call it once, last.
+  virtual void close() = 0;
+};
+
+struct FolderEntry {
+  std::string name;
+  bool is_folder = false;  // false for a link to a folder
+};
+
+/// Every call throws UserError when the path is at fault (absent, no
+/// permission) and DeviceError when the device is (full, I/O error).
+class FileSystem {
+ public:
+  virtual ~FileSystem() = default;
+  /// Creates the file, or empties it where it exists.
+  virtual std::unique_ptr<WritableFile> create(
+      const std::filesystem::path& path) = 0;
+  /// Its parent must exist; an existing folder is left as it is.
+  virtual void make_folder(const std::filesystem::path& path) = 0;
+  /// Replaces an existing file; a non-empty folder in the way is an error.
+  virtual void rename(const std::filesystem::path& from,
+                      const std::filesystem::path& to) = 0;
+  /// Makes the names in a folder durable.
+  virtual void sync_folder(const std::filesystem::path& path) = 0;
+  /// Removes a file, a link or an empty folder.
+  virtual void remove(const std::filesystem::path& path) = 0;
+  /// Sorted by name; an absent folder has no entries.
+  virtual std::vector<FolderEntry> list(
+      const std::filesystem::path& path) const = 0;
+  virtual bool exists(const std::filesystem::path& path) const = 0;
+};
+
+FileSystem& real_file_system();
+
+/// make_folder for every missing part of the path, each made durable.
+void make_folders(FileSystem& files, const std::filesystem::path& path);
+
+/// Removes a file or a folder with its content; links are not followed.
+void remove_tree(FileSystem& files, const std::filesystem::path& path);
+
+/// Writes `.tmp-<name>` beside `path`, syncs it and renames it over `path`:
+/// a reader sees the old file or the new one, never a part.
+void write_file_atomically(FileSystem& files,
+                           const std::filesystem::path& path,
+                           std::string_view content);
+
+/// Writes and syncs a file whose folder is not yet visible under its name.
+void write_file(FileSystem& files,
+                const std::filesystem::path& path,
+                std::string_view content);
+
+/// "." for a path without a folder part.
+std::filesystem::path parent_folder(const std::filesystem::path& path);
+
+}  // namespace titan::checkpoint
