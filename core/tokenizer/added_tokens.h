@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Added and special tokens: found in the text before any pre-tokenizer sees
+// it, with the rules of `tokenizers` (added_vocabulary.rs), among them those
+// that look odd: after a rejected match the search goes on behind it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace titan {
+
+struct AddedToken {
+  int32_t id = 0;
+  std::string content;
+  bool single_word = false;  ///< Not inside a word.
+  bool lstrip = false;       ///< Takes the white space before it along.
+  bool rstrip = false;       ///< Takes the white space behind it along.
+  bool normalized = false;   ///< Searched in the normalised text.
+  bool special = false;      ///< Left out by decode(skip_special).
+};
+
+/// A stretch of text: an added token, or (id < 0) text for the model.
+struct TextSpan {
+  int32_t id;
+  std::string_view text;
+};
+
+/// Finds a set of added tokens, leftmost and longest first. Immutable.
+class AddedTokenMatcher {
+ public:
+  explicit AddedTokenMatcher(std::vector<AddedToken> tokens);
+
+  /// Appends the spans of `text` (well-formed UTF-8); text spans are not empty.
+  void append_spans(std::string_view text, std::vector<TextSpan>& spans) const;
+
+ private:
+  const AddedToken* match_at(std::string_view text, size_t position) const;
+  size_t find_first_byte(std::string_view text, size_t position) const;
+
+  std::vector<AddedToken> tokens_;  // Longest first.
+  std::array<bool, 256> is_first_byte_{};
+};
+
+}  // namespace titan

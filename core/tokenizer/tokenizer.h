@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Text to token ids and back. The interface that data, generation and
+// evaluation see; which algorithm runs behind it is the tokenizer file's choice
+// (see load.cpp). Next: byte_level_bpe.h.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace titan {
+
+/// Immutable after loading: every method may be called from any thread.
+class Tokenizer {
+ public:
+  virtual ~Tokenizer() = default;
+
+  /// Returns the ids of `text`. Special tokens written out in the text become
+  /// their ids, as in Hugging Face `tokenizers`. The flags, and nothing else,
+  /// decide about BOS and EOS: the file's template is not applied. `add_bos`
+  /// makes the result begin with exactly one BOS (none is added where the text
+  /// itself starts with it), `add_eos` makes it end with exactly one EOS.
+  /// UserError: a flag asks for a token that the tokenizer does not have, or
+  /// the text is not UTF-8 (message gives the byte offset) and the tokenizer
+  /// does not accept any bytes.
+  std::vector<int32_t> encode(std::string_view text,
+                              bool add_bos,
+                              bool add_eos) const;
+
+  /// Returns the ids of `text` inside the file's own post-processing template:
+  /// what `tokenizers` calls add_special_tokens=True.
+  virtual std::vector<int32_t> encode_with_template(
+      std::string_view text) const = 0;
+
+  /// Returns the bytes that `ids` stand for: not UTF-8 when the ids cut a
+  /// character in two. An id without a token (a model may have more logits
+  /// than tokens) becomes U+FFFD. `skip_special` leaves special tokens out.
+  virtual std::string decode(std::span<const int32_t> ids,
+                             bool skip_special = false) const = 0;
+
+  /// One more than the largest id: every id of encode() is below it.
+  virtual int64_t vocab_size() const = 0;
+  virtual std::optional<int> bos_id() const = 0;
+  virtual std::optional<int> eos_id() const = 0;
+  /// Whether encode() takes bytes that are not UTF-8.
+  virtual bool accepts_any_bytes() const = 0;
+
+ protected:
+  /// Appends the ids of `text` alone, without BOS, EOS or template.
+  virtual void append_ids(std::string_view text,
+                          std::vector<int32_t>& ids) const = 0;
+};
+
+/// Loads a tokenizer. `spec` is "bytes" (ids 0 to 255, no special tokens) or a
+/// folder with tokenizer.json and, optionally, tokenizer_config.json, whose
+/// bos_token and eos_token are honoured. UserError: a file is missing or
+/// malformed, or tokenizer.json uses a component that is not implemented
+/// (the message names it; nothing is approximated).
+std::unique_ptr<Tokenizer> load_tokenizer(const std::string& spec);
+
+}  // namespace titan
