@@ -146,7 +146,9 @@ void record_counter(const char* name, int64_t value) {
       new_event(name, SpanKind::kCounter, {{"value", value}}));
 }
 
-void set_span_step(int64_t step) { thread_step = step; }
+void set_span_step(int64_t step) {
+  thread_step = step;
+}
 
 void set_span_thread_name(std::string_view name) {
   Ring& ring = *recorder().ring;
