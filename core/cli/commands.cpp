@@ -4,7 +4,8 @@
 
 namespace titan::cli {
 
-void add_commands([[maybe_unused]] CLI::App& app,
-                  [[maybe_unused]] int& exit_code) {}
+void add_commands(CLI::App& app, int& exit_code) {
+  add_doctor_command(app, exit_code);
+}
 
 }  // namespace titan::cli

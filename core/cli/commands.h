@@ -11,8 +11,9 @@ class App;
 
 namespace titan::cli {
 
-// One line per command: `void add_train_command(CLI::App& app, int&
-// exit_code);` in the order of the help, with the call in commands.cpp.
+// One line per command, in the order of the help, with the call in
+// commands.cpp.
+void add_doctor_command(CLI::App& app, int& exit_code);
 
 /// Adds every command to `app`. `exit_code` outlives `app`.
 void add_commands(CLI::App& app, int& exit_code);

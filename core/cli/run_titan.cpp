@@ -9,25 +9,16 @@
 #include <string_view>
 
 #include <CLI/CLI.hpp>
-#include <torch/csrc/inductor/aoti_torch/c/shim.h>
 
 #include <titan/error.h>
 
 #include "core/cli/commands.h"
+#include "core/cli/libtorch_facts.h"
 #include "core/cli/nearest_word.h"
 #include "core/version.h"
 
 namespace titan::cli {
 namespace {
-
-// LibTorch packs its version as one byte each from the top.
-std::string libtorch_version() {
-  const uint64_t packed = aoti_torch_abi_version();
-  const auto byte = [packed](int index) {
-    return (packed >> (56 - 8 * index)) & 0xff;
-  };
-  return text(byte(0), '.', byte(1), '.', byte(2));
-}
 
 std::string version_text() {
   return text("titan ",

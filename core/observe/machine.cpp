@@ -72,8 +72,13 @@ std::string find_libstdcxx_file() {
   return unresolved ? info.dli_fname : file.string();
 }
 
-int64_t read_disk_free(const std::filesystem::path& folder) {
+int64_t read_disk_free(std::filesystem::path folder) {
   std::error_code unknown;
+  folder = std::filesystem::absolute(folder, unknown);
+  while (!std::filesystem::exists(folder, unknown) &&
+         folder != folder.root_path()) {
+    folder = folder.parent_path();
+  }
   const auto space = std::filesystem::space(folder, unknown);
   return unknown ? 0 : static_cast<int64_t>(space.available);
 }

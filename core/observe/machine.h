@@ -33,12 +33,15 @@ struct MachineFacts {
   std::vector<std::pair<std::string, std::string>> environment;
 };
 
-/// Reads everything; `folder` is where the run will write. Starts the CUDA
+/// Reads everything; `folder` is where the run will write (it need not exist
+/// yet). Starts the CUDA
 /// driver (see `probe_nvidia_gpus`).
 MachineFacts read_machine_facts(const std::filesystem::path& folder);
 
-/// The facts as "name  value" lines, aligned.
-std::string machine_table(const MachineFacts& facts);
+using FactRows = std::vector<std::pair<std::string, std::string>>;
+
+/// The facts as "name  value" lines, aligned, with the caller's rows after.
+std::string machine_table(const MachineFacts& facts, const FactRows& more = {});
 
 /// The facts as a JSON object, for --json.
 std::string machine_json(const MachineFacts& facts);

@@ -8,11 +8,10 @@
 #include <titan/text.h>
 
 #include "core/observe/machine.h"
+#include "core/observe/peak_flops.h"
 
 namespace titan {
 namespace {
-
-using Row = std::pair<std::string, std::string>;
 
 std::string core_text(const CoreFacts& cores) {
   std::string out = text(cores.num_usable(),
@@ -30,21 +29,24 @@ std::string core_text(const CoreFacts& cores) {
 }
 
 std::string gpu_text(const GpuFacts& gpu) {
-  return text(gpu.name,
-              ", ",
-              format_bytes(gpu.memory_bytes),
-              ", sm_",
-              gpu.capability_major,
-              gpu.capability_minor);
+  std::string out = text(gpu.name,
+                         ", ",
+                         format_bytes(gpu.memory_bytes),
+                         ", sm_",
+                         gpu.capability_major,
+                         gpu.capability_minor);
+  const auto peak = gpu_peak_flops_per_second(gpu.name);
+  return out + (peak ? text(", bf16 peak ", *peak / 1e12, " TFLOP/s")
+                     : std::string(", bf16 peak unknown (no MFU)"));
 }
 
 std::string or_unknown(const std::string& value) {
   return value.empty() ? "unknown" : value;
 }
 
-std::vector<Row> rows_of(const MachineFacts& facts) {
+FactRows rows_of(const MachineFacts& facts) {
   const std::string features = describe(facts.cpu_features);
-  std::vector<Row> rows = {
+  FactRows rows = {
       {"host", text(facts.host, ", ", facts.kernel)},
       {"cpu", facts.cpu_model},
       {"instructions", features.empty() ? "baseline only" : features},
@@ -98,10 +100,11 @@ std::string format_bytes(int64_t bytes) {
   return out;
 }
 
-std::string machine_table(const MachineFacts& facts) {
-  const std::vector<Row> rows = rows_of(facts);
+std::string machine_table(const MachineFacts& facts, const FactRows& more) {
+  FactRows rows = rows_of(facts);
+  rows.insert(rows.end(), more.begin(), more.end());
   size_t width = 0;
-  for (const Row& row : rows) width = std::max(width, row.first.size());
+  for (const auto& row : rows) width = std::max(width, row.first.size());
   std::string out;
   for (const auto& [name, value] : rows) {
     out.append(name).append(width + 2 - name.size(), ' ');
