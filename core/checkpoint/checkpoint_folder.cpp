@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/checkpoint/checkpoint_folder.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include <titan/error.h>
+
+namespace titan::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "step_";
+constexpr std::string_view kTemporary = ".tmp";
+constexpr std::string_view kReplaced = ".old";
+constexpr std::string_view kRemoved = ".removed";
+constexpr std::size_t kStepDigits = 8;
+
+fs::path hidden_path(const fs::path& folder,
+                     std::int64_t step,
+                     std::string_view ending) {
+  return folder / text('.', step_folder_name(step), ending);
+}
+
+std::optional<std::int64_t> step_of(std::string_view name) {
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  const std::string_view digits = name.substr(kPrefix.size());
+  std::int64_t step = -1;
+  std::from_chars(digits.data(), digits.data() + digits.size(), step);
+  // Only what we would write ourselves: "step_5" and "step_x" are foreign.
+  if (step < 0 || step_folder_name(step) != name) return std::nullopt;
+  return step;
+}
+
+// Step of `.step_N<ending>`.
+std::optional<std::int64_t> hidden_step_of(std::string_view name,
+                                           std::string_view ending) {
+  if (!name.starts_with('.') || !name.ends_with(ending)) return std::nullopt;
+  return step_of(name.substr(1, name.size() - 1 - ending.size()));
+}
+
+// Whether the checkpoint is complete; where it is not, it does not count.
+bool passes(const fs::path& path, Verification verification) {
+  try {
+    verify_checkpoint(path, verification);
+    return true;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+// Index of the oldest checkpoint to keep.
+std::size_t oldest_to_keep(const std::vector<CheckpointEntry>& entries,
+                           int keep) {
+  int num_complete = 0;
+  bool is_one_trusted = false;
+  for (std::size_t i = entries.size(); i-- > 0;) {
+    if (!passes(entries[i].path, Verification::kSizes)) continue;
+    ++num_complete;
+    // Checksums are read only until one checkpoint has passed: usually that
+    // is the newest, whose pages were just written.
+    is_one_trusted =
+        is_one_trusted || passes(entries[i].path, Verification::kAutomatic);
+    if (num_complete >= keep && is_one_trusted) return i;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::string step_folder_name(std::int64_t step) {
+  std::string digits = text(step);
+  if (digits.size() < kStepDigits)
+    digits.insert(0, kStepDigits - digits.size(), '0');
+  return text(kPrefix, digits);
+}
+
+fs::path temporary_path(const fs::path& folder, std::int64_t step) {
+  return hidden_path(folder, step, kTemporary);
+}
+
+fs::path replaced_path(const fs::path& folder, std::int64_t step) {
+  return hidden_path(folder, step, kReplaced);
+}
+
+fs::path removed_path(const fs::path& folder, std::int64_t step) {
+  return hidden_path(folder, step, kRemoved);
+}
+
+std::vector<CheckpointEntry> list_checkpoints(const FileSystem& files,
+                                              const fs::path& folder) {
+  std::vector<CheckpointEntry> entries;
+  std::set<std::int64_t> steps;
+  const std::vector<FolderEntry> names = files.list(folder);
+  const auto add = [&](std::optional<std::int64_t> step,
+                       const FolderEntry& entry) {
+    if (step && entry.is_folder && steps.insert(*step).second)
+      entries.push_back({*step, folder / entry.name});
+  };
+  for (const FolderEntry& entry : names) add(step_of(entry.name), entry);
+  for (const FolderEntry& entry : names)
+    add(hidden_step_of(entry.name, kReplaced), entry);
+  std::ranges::sort(entries, {}, &CheckpointEntry::step);
+  return entries;
+}
+
+LatestCheckpoint latest_checkpoint(const FileSystem& files,
+                                   const fs::path& folder,
+                                   Verification verification) {
+  LatestCheckpoint latest;
+  std::vector<CheckpointEntry> entries = list_checkpoints(files, folder);
+  std::ranges::reverse(entries);
+  for (const CheckpointEntry& entry : entries) {
+    try {
+      latest.reader.emplace(entry.path, verification);
+      break;
+    } catch (const UserError& error) {
+      latest.rejected.emplace_back(error.what());
+    }
+  }
+  return latest;
+}
+
+std::vector<fs::path> prune_checkpoints(FileSystem& files,
+                                        const fs::path& folder,
+                                        int keep) {
+  TITAN_USER_CHECK(keep >= 1,
+                   "[checkpoint.keep] number of checkpoints to keep: expected "
+                   "at least 1, got ",
+                   keep);
+  std::vector<CheckpointEntry> entries = list_checkpoints(files, folder);
+  entries.resize(oldest_to_keep(entries, keep));
+  std::vector<fs::path> removed;
+  for (const CheckpointEntry& entry : entries) {
+    // Renamed first: a kill must not leave half a checkpoint under its name.
+    const fs::path hidden = removed_path(folder, entry.step);
+    if (files.exists(hidden)) remove_tree(files, hidden);
+    files.rename(entry.path, hidden);
+    files.sync_folder(folder);
+    remove_tree(files, hidden);
+    removed.push_back(entry.path);
+  }
+  return removed;
+}
+
+void clean_leftovers(FileSystem& files, const fs::path& folder) {
+  for (const FolderEntry& entry : files.list(folder)) {
+    const fs::path path = folder / entry.name;
+    if (hidden_step_of(entry.name, kTemporary) ||
+        hidden_step_of(entry.name, kRemoved))
+      remove_tree(files, path);
+    const auto replaced = hidden_step_of(entry.name, kReplaced);
+    if (!replaced) continue;
+    const fs::path home = folder / step_folder_name(*replaced);
+    if (files.exists(home)) {
+      remove_tree(files, path);
+    } else {
+      files.rename(path, home);
+      files.sync_folder(folder);
+    }
+  }
+}
+
+}  // namespace titan::checkpoint

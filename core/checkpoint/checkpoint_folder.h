@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The folder that holds a run's checkpoints: their names, which is the newest
+// that can be trusted, what a kill left behind, and which are old enough to
+// go. Names that are not ours are never touched.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/checkpoint/checkpoint_reader.h"
+#include "core/checkpoint/storage.h"
+
+namespace titan::checkpoint {
+
+/// "step_00000100"
+std::string step_folder_name(std::int64_t step);
+
+struct CheckpointEntry {
+  std::int64_t step = 0;
+  std::filesystem::path path;
+};
+
+/// By rising step, checked or not. A checkpoint that a kill caught while it
+/// was being replaced (`.step_N.old` without `step_N`) counts as step N.
+std::vector<CheckpointEntry> list_checkpoints(
+    const FileSystem& files,
+    const std::filesystem::path& folder);
+
+struct LatestCheckpoint {
+  std::optional<CheckpointReader> reader;  // none: start from the beginning
+  std::vector<std::string> rejected;  // newer ones and why each was passed over
+};
+
+/// Opens the newest checkpoint that is complete and passes `verification`. An
+/// absent or empty folder has none. The caller reports `rejected`.
+LatestCheckpoint latest_checkpoint(
+    const FileSystem& files,
+    const std::filesystem::path& folder,
+    Verification verification = Verification::kAutomatic);
+
+/// Deletes checkpoints older than the newest `keep` (at least 1) complete
+/// ones, of which at least one passes its checksums; keeps more where none of
+/// the newest does. Damaged newer ones stay, for a person to look at. Returns
+/// what was removed. One process at a time.
+std::vector<std::filesystem::path> prune_checkpoints(
+    FileSystem& files,
+    const std::filesystem::path& folder,
+    int keep);
+
+/// Removes what a killed save or prune left, and puts a checkpoint caught in
+/// its replacement back. Not while another process saves here.
+void clean_leftovers(FileSystem& files, const std::filesystem::path& folder);
+
+/// Names beside the checkpoint while it is written, replaced and removed.
+std::filesystem::path temporary_path(const std::filesystem::path& folder,
+                                     std::int64_t step);
+std::filesystem::path replaced_path(const std::filesystem::path& folder,
+                                    std::int64_t step);
+std::filesystem::path removed_path(const std::filesystem::path& folder,
+                                   std::int64_t step);
+
+}  // namespace titan::checkpoint

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/checkpoint/checkpoint_reader.h"
+
+#include <utility>
+
+#include <titan/error.h>
+
+#include "core/checkpoint/checksum.h"
+
+namespace titan::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+
+void verify_size(const fs::path& path, const FileRecord& record) {
+  std::error_code error;
+  const std::uintmax_t size_bytes = fs::file_size(path, error);
+  TITAN_USER_CHECK(!error,
+                   "[checkpoint ",
+                   path.string(),
+                   "] file is absent: expected ",
+                   record.size_bytes,
+                   " bytes, got ",
+                   error.message());
+  TITAN_USER_CHECK(size_bytes == record.size_bytes,
+                   "[checkpoint ",
+                   path.string(),
+                   size_bytes < record.size_bytes
+                       ? "] file is truncated: expected "
+                       : "] file is too long: expected ",
+                   record.size_bytes,
+                   " bytes, got ",
+                   size_bytes);
+}
+
+void verify_checksum(const fs::path& path, const FileRecord& record) {
+  const std::uint64_t checksum = compute_checksum(MappedFile(path).bytes());
+  TITAN_USER_CHECK(checksum == record.checksum,
+                   "[checkpoint ",
+                   path.string(),
+                   "] file is damaged: expected checksum ",
+                   checksum_text(record.checksum),
+                   ", got ",
+                   checksum_text(checksum));
+}
+
+bool wants_checksums(const Manifest& manifest, Verification verification) {
+  if (verification != Verification::kAutomatic)
+    return verification == Verification::kChecksums;
+  std::uint64_t total_bytes = 0;
+  for (const FileRecord& record : manifest.files)
+    total_bytes += record.size_bytes;
+  return total_bytes <= kAutomaticChecksumBytes;
+}
+
+}  // namespace
+
+Manifest verify_checkpoint(const fs::path& path, Verification verification) {
+  const fs::path manifest_path = path / kManifestName;
+  const MappedFile file(manifest_path);
+  Manifest manifest = parse_manifest(file.text(), manifest_path.string());
+  for (const FileRecord& record : manifest.files)
+    verify_size(path / record.name, record);
+  if (wants_checksums(manifest, verification))
+    for (const FileRecord& record : manifest.files)
+      verify_checksum(path / record.name, record);
+  return manifest;
+}
+
+CheckpointReader::CheckpointReader(const fs::path& path,
+                                   Verification verification)
+    : path_(path), manifest_(verify_checkpoint(path, verification)) {
+  open_pieces();
+}
+
+void CheckpointReader::open_pieces() {
+  for (const TensorRecord& record : manifest_.tensors) {
+    auto file = files_.find(record.file);
+    if (file == files_.end())
+      file = files_.emplace(record.file, SafetensorsFile(path_ / record.file))
+                 .first;
+    const TensorView& view = file->second.get(record.key);
+    TITAN_USER_CHECK(
+        view.dtype == record.dtype && view.shape == record.region.extent,
+        "[checkpoint ",
+        file->second.path().string(),
+        "] tensor \"",
+        record.key,
+        "\": expected ",
+        dtype_name(record.dtype),
+        ' ',
+        record.region.extent,
+        " as the manifest says, got ",
+        dtype_name(view.dtype),
+        ' ',
+        view.shape);
+    pieces_[{record.role, record.name}].push_back({&record, view.bytes});
+  }
+}
+
+const TensorRecord* CheckpointReader::find(std::string_view role,
+                                           std::string_view name) const {
+  const std::span<const TensorPiece> found = pieces(role, name);
+  return found.empty() ? nullptr : found.front().record;
+}
+
+std::span<const TensorPiece> CheckpointReader::pieces(
+    std::string_view role,
+    std::string_view name) const {
+  const auto it = pieces_.find({role, name});
+  if (it == pieces_.end()) return {};
+  return it->second;
+}
+
+void CheckpointReader::read(std::string_view role,
+                            std::string_view name,
+                            const Region& region,
+                            std::span<std::byte> out) const {
+  const TensorRecord* const record = find(role, name);
+  TITAN_USER_CHECK(record != nullptr,
+                   "[checkpoint ",
+                   path_.string(),
+                   "] ",
+                   role,
+                   " tensor is absent: expected \"",
+                   name,
+                   "\", got ",
+                   manifest_.tensors.size(),
+                   " others");
+  TITAN_CHECK(is_within(region, record->shape),
+              "[checkpoint] region of \"",
+              name,
+              "\": expected it inside shape ",
+              record->shape,
+              ", got offset ",
+              region.offset,
+              " extent ",
+              region.extent);
+  std::int64_t num_copied = 0;
+  for (const TensorPiece& piece : pieces(role, name))
+    num_copied += copy_shared_elements(piece.record->region,
+                                       piece.bytes,
+                                       region,
+                                       out,
+                                       dtype_size_bytes(record->dtype));
+  TITAN_CHECK_EQ(num_copied,
+                 num_elements(region),
+                 "[checkpoint] elements read of \"",
+                 name,
+                 '"');
+}
+
+}  // namespace titan::checkpoint

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/checkpoint/export.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include <titan/error.h>
+
+#include "core/checkpoint/safetensors_folder.h"  // is_plain_file_name
+
+namespace titan::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Shard = std::vector<TensorSource>;
+
+std::int64_t size_bytes(const TensorSpec& spec) {
+  const auto size = tensor_size_bytes(spec.dtype, spec.shape);
+  TITAN_CHECK(size.has_value(),
+              "[checkpoint] shape of \"",
+              spec.name,
+              "\": expected a size below 2^63 bytes, got shape ",
+              spec.shape);
+  return *size;
+}
+
+// Fills shards in the order given, as huggingface_hub does.
+std::vector<Shard> split_into_shards(const std::vector<TensorSource>& tensors,
+                                     std::int64_t max_shard_bytes) {
+  std::vector<Shard> shards(1);
+  std::int64_t shard_bytes = 0;
+  for (const TensorSource& tensor : tensors) {
+    const std::int64_t bytes = size_bytes(tensor.spec);
+    if (!shards.back().empty() && bytes > max_shard_bytes - shard_bytes) {
+      shards.emplace_back();
+      shard_bytes = 0;
+    }
+    shards.back().push_back(tensor);
+    shard_bytes += bytes;
+  }
+  return shards;
+}
+
+// "model-00001-of-00002.safetensors", or "model.safetensors" when alone.
+std::string shard_name(std::size_t index, std::size_t count) {
+  if (count == 1) return "model.safetensors";
+  const auto padded = [](std::size_t number) {
+    std::string digits = text(number);
+    if (digits.size() < 5) digits.insert(0, 5 - digits.size(), '0');
+    return digits;
+  };
+  return text(
+      "model-", padded(index + 1), "-of-", padded(count), ".safetensors");
+}
+
+void require_distinct_names(const fs::path& path,
+                            const std::vector<TensorSource>& tensors) {
+  std::set<std::string_view> names;
+  for (const TensorSource& tensor : tensors)
+    TITAN_USER_CHECK(names.insert(tensor.spec.name).second,
+                     "[checkpoint ",
+                     path.string(),
+                     "] tensor names: expected each once, got \"",
+                     tensor.spec.name,
+                     "\" twice");
+}
+
+void write_weights(FileSystem& files,
+                   const fs::path& folder,
+                   const HfFolder& content) {
+  const std::vector<Shard> shards =
+      split_into_shards(content.tensors, content.max_shard_bytes);
+  std::int64_t total_bytes = 0;
+  auto weight_map = nlohmann::json::object();
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    const std::string name = shard_name(i, shards.size());
+    write_safetensors(files, folder / name, shards[i], {{"format", "pt"}});
+    for (const TensorSource& tensor : shards[i]) {
+      weight_map[tensor.spec.name] = name;
+      total_bytes += size_bytes(tensor.spec);
+    }
+  }
+  if (shards.size() == 1) return;
+  const nlohmann::json index = {{"metadata", {{"total_size", total_bytes}}},
+                                {"weight_map", std::move(weight_map)}};
+  write_file(
+      files, folder / "model.safetensors.index.json", index.dump(2) + '\n');
+}
+
+void write_other_files(FileSystem& files,
+                       const fs::path& folder,
+                       const HfFolder& content) {
+  write_file(files, folder / "config.json", content.config_json);
+  if (!content.generation_config_json.empty())
+    write_file(files,
+               folder / "generation_config.json",
+               content.generation_config_json);
+  for (const auto& [name, text] : content.other_files) {
+    TITAN_CHECK(is_plain_file_name(name),
+                "[checkpoint] exported file: expected a name without a folder, "
+                "got \"",
+                name,
+                '"');
+    write_file(files, folder / name, text);
+  }
+}
+
+}  // namespace
+
+void write_hf_folder(FileSystem& files,
+                     const fs::path& given_path,
+                     const HfFolder& content) {
+  // "out/" names the folder "out".
+  const fs::path path =
+      given_path.has_filename() ? given_path : given_path.parent_path();
+  TITAN_CHECK(content.max_shard_bytes > 0,
+              "[checkpoint] max_shard_bytes: expected a positive number, got ",
+              content.max_shard_bytes);
+  require_distinct_names(path, content.tensors);
+  TITAN_USER_CHECK(!files.exists(path),
+                   "[checkpoint ",
+                   path.string(),
+                   "] export: expected a path that does not exist, got a file "
+                   "or folder. Remove it or choose another.");
+  const fs::path parent = parent_folder(path);
+  const fs::path temporary = parent / (".tmp-" + path.filename().string());
+  make_folders(files, parent);
+  if (files.exists(temporary)) remove_tree(files, temporary);
+  files.make_folder(temporary);
+  write_weights(files, temporary, content);
+  write_other_files(files, temporary, content);
+  files.sync_folder(temporary);
+  files.rename(temporary, path);
+  files.sync_folder(parent);
+}
+
+}  // namespace titan::checkpoint
