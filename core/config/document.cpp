@@ -224,7 +224,9 @@ class TreeBuilder : public YAML::EventHandler {
 
   void open(Value container, const YAML::Mark& mark, YAML::anchor_t anchor) {
     if (is_key_next())
-      refuse(at(mark), "key is a list or a map: expected text");
+      refuse(at(mark),
+             "key is a list or a map: expected text. If it is "
+             "meant as a value, a bracket is not closed.");
     if (open_.size() >= limits_.depth) refuse_depth(mark);
     Open level;
     level.value = std::move(container.with_origin(at(mark)));

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What goes in and what comes out: model, data, validation, generate.
+#include "core/config/recipe_schema.h"
+
+namespace titan::config {
+namespace {
+
+constexpr std::string_view kModel = R"json({
+  "type": "object", "x-group": "behavior", "x-component": "model",
+  "description": "The model. Keys of `config`: `titan plugin inspect`.",
+  "required": ["use"],
+  "properties": {
+    "use": {"type": "string", "description": "id of the model, such as titan.llama3"},
+    "flavor": {"type": ["string", "null"], "default": null,
+      "description": "named size that `config` starts from; null: the defaults of the model's schema"},
+    "config": {"type": "object", "additionalProperties": true,
+      "description": "keys of the model's own schema; they win over the flavor"}
+  }})json";
+
+constexpr std::string_view kData = R"json({
+  "type": "object", "x-group": "behavior",
+  "description": "Where the tokens come from.",
+  "required": ["files"],
+  "properties": {
+    "use": {"type": "string", "enum": ["text", "jsonl"], "default": "text",
+      "description": "text: each file is one document; jsonl: each line is a JSON object with one document"},
+    "files": {"type": "array", "items": {"type": "string", "format": "path"}, "minItems": 1,
+      "description": "training files, read in this order"},
+    "validation_files": {"type": "array", "items": {"type": "string", "format": "path"}, "default": [],
+      "description": "files of the validation split"},
+    "validation_fraction": {"type": "number", "minimum": 0, "maximum": 0.5, "default": 0.0,
+      "description": "part of the training tokens that is held out for validation instead; 0: none"},
+    "field": {"type": "string", "default": "text", "description": "name of the text in each JSON line (jsonl only)"},
+    "tokenizer": {"type": "string", "format": "path", "default": "bytes",
+      "description": "folder with tokenizer.json, or `bytes`: one token per byte"},
+    "on_bad_line": {"type": "string", "enum": ["error", "skip"], "default": "error",
+      "description": "a line that is not valid: stop, or leave it out and count it (jsonl only)"},
+    "shuffle": {"type": "boolean", "default": true, "description": "shuffle documents anew in each epoch, by the seed"},
+    "pack": {"type": "boolean", "default": true,
+      "description": "put several documents into one sequence; false: one document per sequence, padded"},
+    "add_bos": {"type": "boolean", "default": false, "description": "start each document with the tokenizer's begin token"},
+    "add_eos": {"type": "boolean", "default": true,
+      "description": "end each document with the tokenizer's end token, if it has one"},
+    "epochs": {"type": ["integer", "null"], "minimum": 1, "default": null, "x-unit": "passes",
+      "description": "stop after so many passes over the files; null: repeat until the last step"}
+  }})json";
+
+constexpr std::string_view kValidation = R"json({
+  "type": "object", "x-group": "behavior",
+  "description": "Loss on the validation split while training.",
+  "properties": {
+    "interval": {"type": ["integer", "null"], "minimum": 1, "default": null, "x-unit": "steps",
+      "description": "validate every so many steps; null: never in between"},
+    "batches": {"type": ["integer", "null"], "minimum": 1, "default": null, "x-unit": "microbatches",
+      "description": "how much of the split; null: all of it, once"},
+    "at_end": {"type": "boolean", "default": false, "description": "validate after the last step"}
+  }})json";
+
+constexpr std::string_view kGenerate = R"json({
+  "type": "object", "x-group": "behavior",
+  "description": "A sample of text from the trained model.",
+  "properties": {
+    "at_end": {"type": "boolean", "default": false, "description": "print a sample after the last step"},
+    "prompt": {"type": "string", "default": "", "description": "text to continue"},
+    "max_tokens": {"type": "integer", "minimum": 1, "default": 128, "x-unit": "tokens", "description": "length of the sample"},
+    "temperature": {"type": "number", "minimum": 0, "default": 1.0, "description": "0: always the likeliest token"},
+    "top_k": {"type": ["integer", "null"], "minimum": 1, "default": null, "x-unit": "tokens",
+      "description": "sample among the k likeliest; null: all"},
+    "top_p": {"type": ["number", "null"], "exclusiveMinimum": 0, "maximum": 1, "default": null,
+      "description": "sample among the likeliest that hold this probability together; null: all"}
+  }})json";
+
+}  // namespace
+
+void add_input_sections(SchemaRegistry& registry) {
+  registry.add_section("extends", R"json({
+    "type": "array", "items": {"type": "string"}, "default": [], "x-group": "behavior",
+    "description": "recipes that this one starts from, relative to its own folder; later ones win"})json");
+  registry.add_section("name", R"json({
+    "type": ["string", "null"], "default": null, "x-group": "behavior",
+    "description": "name of the run; null: the recipe's file name without extension"})json");
+  registry.add_section("description", R"json({
+    "type": ["string", "null"], "default": null, "x-group": "behavior",
+    "description": "one line for people, shown at start"})json");
+  registry.add_section("model", kModel, true);
+  registry.add_section("data", kData, true);
+  registry.add_section("validation", kValidation);
+  registry.add_section("generate", kGenerate);
+}
+
+}  // namespace titan::config

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// On what it runs and what it leaves behind: parallel, kernels, overrides,
+// plugins, checkpoint, metrics, profiler, run_folder.
+#include "core/config/recipe_schema.h"
+
+namespace titan::config {
+namespace {
+
+constexpr std::string_view kParallel = R"json({
+  "type": "object", "x-group": "performance",
+  "description": "How ranks share the work; the product pp x dp_replicate x dp_shard x cp x tp is the number of ranks.",
+  "properties": {
+    "pp": {"type": "integer", "minimum": 1, "default": 1, "x-unit": "ranks", "description": "pipeline stages"},
+    "dp_replicate": {"type": "integer", "minimum": 1, "default": 1, "x-unit": "ranks",
+      "description": "copies of the parameters"},
+    "dp_shard": {"oneOf": [{"type": "integer", "minimum": -1, "maximum": -1}, {"type": "integer", "minimum": 1}], "default": -1, "x-unit": "ranks",
+      "description": "ranks that share one copy of the parameters (FSDP); -1: the ranks that are left"},
+    "cp": {"type": "integer", "minimum": 1, "default": 1, "x-unit": "ranks", "description": "ranks that share a sequence"},
+    "tp": {"type": "integer", "minimum": 1, "default": 1, "x-unit": "ranks", "description": "ranks that share each layer"},
+    "ep": {"type": "integer", "minimum": 1, "default": 1, "x-unit": "ranks",
+      "description": "ranks that share the experts, folded over dp_shard x cp x tp"},
+    "planners": {"type": "array", "items": {"type": "string"}, "default": [],
+      "description": "ids of the planners that replace the built-in choice"},
+    "microbatches": {"type": ["integer", "null"], "minimum": 1, "default": null, "x-unit": "microbatches",
+      "description": "pipeline microbatches of a step; null: the microbatches that the batch sizes give"},
+    "schedule": {"type": "string", "default": "1f1b", "description": "pipeline schedule (pp > 1 only)"}
+  }})json";
+
+constexpr std::string_view kKernels = R"json({
+  "type": "object", "x-group": "performance", "format": "op_id",
+  "description": "Choice of kernels per op, such as `titan.rms_norm/1: {use: ID}`; `ID` alone is short for that.",
+  "additionalProperties": {"type": "object", "x-shorthand": "use", "description": "an op of the catalogue", "properties": {
+    "use": {"type": ["string", "null"], "default": null, "description": "the one implementation to use; if it cannot run, the run does not start"},
+    "prefer": {"type": "array", "items": {"type": "string"}, "default": [], "description": "implementations to try first, in this order"},
+    "deny": {"type": "array", "items": {"type": "string"}, "default": [], "description": "implementations not to use"}
+  }}})json";
+
+constexpr std::string_view kOverrides = R"json({
+  "type": "array", "default": [], "x-group": "performance",
+  "description": "Kernels for a part of the model; the first entry that matches holds.",
+  "items": {"type": "object", "required": ["match", "op", "use"], "properties": {
+    "match": {"type": "string", "description": "glob over module names, such as layers.*.feed_forward; one that matches nothing is an error"},
+    "op": {"type": "string", "format": "op_id", "description": "op whose calls are meant"},
+    "use": {"type": "string", "description": "implementation to use there"}
+  }}})json";
+
+constexpr std::string_view kPlugins = R"json({
+  "type": "object", "x-group": "behavior",
+  "description": "Shared libraries that bring models, optimizers and kernels.",
+  "properties": {
+    "search": {"type": "array", "items": {"type": "string", "format": "path"}, "default": [],
+      "description": "folders to look in, before the ones of the installation"},
+    "load": {"type": "array", "default": [], "description": "plugins to load whether or not a section names their components",
+      "items": {"type": "object", "properties": {
+        "path": {"type": ["string", "null"], "format": "path", "default": null, "description": "file of the plugin; this or name"},
+        "name": {"type": ["string", "null"], "default": null, "description": "name of a plugin in the search folders"},
+        "sha256": {"type": ["string", "null"], "format": "sha256", "default": null, "description": "digest that the file must have"},
+        "config": {"type": "object", "additionalProperties": true, "default": {}, "description": "keys of the plugin's own schema"}
+      }}},
+    "policy": {"type": "string", "enum": ["dev", "locked"], "default": "dev",
+      "description": "locked: load only plugins with a sha256"}
+  }})json";
+
+constexpr std::string_view kCheckpoint = R"json({
+  "type": "object", "x-group": "behavior",
+  "description": "Saving and resuming.",
+  "properties": {
+    "enabled": {"type": "boolean", "default": false, "description": "save, and resume from what was saved"},
+    "folder": {"type": "string", "format": "path", "default": "checkpoint", "description": "relative to run_folder"},
+    "interval": {"type": "integer", "minimum": 1, "default": 500, "x-unit": "steps",
+      "description": "save every so many steps; the last step is saved in any case"},
+    "keep": {"type": "integer", "minimum": 0, "default": 3, "x-unit": "checkpoints", "description": "newest ones to keep; 0: all"},
+    "resume": {"type": "boolean", "default": true, "description": "start from the newest checkpoint in the folder, if there is one"},
+    "initial": {"type": ["string", "null"], "format": "path", "default": null,
+      "description": "weights to start from when nothing is resumed: a Titan checkpoint or a Hugging Face folder"},
+    "export_hf": {"type": "boolean", "default": false, "description": "write the last weights also in Hugging Face form"}
+  }})json";
+
+constexpr std::string_view kMetrics = R"json({
+  "type": "object", "x-group": "debug",
+  "description": "What is recorded about the run.",
+  "properties": {
+    "interval": {"type": "integer", "minimum": 1, "default": 1, "x-unit": "steps", "description": "log every so many steps"},
+    "jsonl": {"type": "boolean", "default": true, "description": "write metrics.jsonl into the run folder"},
+    "tensorboard": {"type": "boolean", "default": false, "description": "write event files into the run folder"},
+    "peak_tflops": {"type": ["number", "null"], "exclusiveMinimum": 0, "default": null, "x-unit": "TFLOP/s",
+      "description": "peak of the device for the utilisation figure; null: measured at start"},
+    "spans": {"type": "boolean", "default": false, "description": "record the time of each phase of a step"}
+  }})json";
+
+constexpr std::string_view kProfiler = R"json({
+  "type": "object", "x-group": "debug",
+  "description": "A trace of some steps, for chrome://tracing and Perfetto.",
+  "properties": {
+    "start_step": {"type": ["integer", "null"], "minimum": 1, "default": null, "x-unit": "steps",
+      "description": "first step to trace; null: none"},
+    "steps": {"type": "integer", "minimum": 1, "default": 3, "x-unit": "steps", "description": "how many steps to trace"},
+    "folder": {"type": "string", "format": "path", "default": "profile", "description": "relative to run_folder"}
+  }})json";
+
+}  // namespace
+
+void add_machine_sections(SchemaRegistry& registry) {
+  registry.add_section("parallel", kParallel);
+  registry.add_section("kernels", kKernels);
+  registry.add_section("overrides", kOverrides);
+  registry.add_section("plugins", kPlugins);
+  registry.add_section("checkpoint", kCheckpoint);
+  registry.add_section("metrics", kMetrics);
+  registry.add_section("profiler", kProfiler);
+  registry.add_section("run_folder", R"json({
+    "type": "string", "format": "path", "default": "runs/${name}", "x-group": "behavior",
+    "description": "where the run leaves its files"})json");
+}
+
+}  // namespace titan::config
