@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Weights under Hugging Face names <-> parameters under FQNs, by the model's
+// key rules, in both directions and strict: a missing or unexpected key is an
+// error with its name.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "core/module/model.h"
+
+namespace titan::module {
+
+/// One tensor of a checkpoint and how it becomes (part of) a parameter.
+struct KeyMatch {
+  std::string hf;
+  std::string native;
+  KeyRule rule;
+  int64_t expert = -1;  // TITAN_KEY_STACK: index into dim 0
+};
+
+class KeyMap {
+ public:
+  explicit KeyMap(const Model& model);
+
+  /// Which checkpoint key(s) make up the parameter `fqn`; empty when no rule
+  /// names it (UserError in load and save).
+  std::vector<KeyMatch> sources(const Parameter& parameter) const;
+  /// True when some rule knows the Hugging Face key, ignored ones included.
+  bool knows(const std::string& hf_key) const;
+
+  /// The parameter's value from its checkpoint tensors. `read(key)` returns an
+  /// undefined tensor when the checkpoint lacks the key. UserError names
+  /// missing keys and wrong shapes.
+  at::Tensor load(
+      const Parameter& parameter,
+      const std::function<at::Tensor(const std::string&)>& read) const;
+
+  /// The checkpoint tensors of one parameter's value.
+  std::map<std::string, at::Tensor> save(const Parameter& parameter,
+                                         const at::Tensor& value) const;
+
+ private:
+  std::vector<KeyRule> rules_;
+};
+
+}  // namespace titan::module
