@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rotary position embedding: its config section, the call site, and the forms
+// that Hugging Face's config.json gives it (rope_parameters, rope_scaling).
+#pragma once
+
+#include <cmath>
+#include <string>
+
+#include <titan/sdk.hpp>
+
+namespace titan::layers {
+
+struct RopeConfig {
+  std::string op = "titan.rope_complex/1";  // or titan.rope_cos_sin/1
+  double theta = 10000;
+  int64_t rotary_dim = 0;        // 0: the whole head
+  std::string scaling = "none";  // none | llama | linear | yarn
+  double factor = 1;
+  double low_freq_factor = 1;   // llama
+  double high_freq_factor = 4;  // llama
+  double beta_fast = 32;        // yarn
+  double beta_slow = 1;         // yarn
+  bool truncate = true;         // yarn
+  double attention_factor = 1;  // yarn: multiplies q and k; see attention_scale
+  int64_t original_max_position = 0;
+  int64_t max_position = 0;
+};
+
+inline RopeConfig read_rope(const Config& config) {
+  RopeConfig out;
+  out.theta = config.f64("rope.theta");
+  out.scaling = config.str("rope.scaling.type");
+  out.factor = config.f64("rope.scaling.factor");
+  out.low_freq_factor = config.f64("rope.scaling.low_freq_factor");
+  out.high_freq_factor = config.f64("rope.scaling.high_freq_factor");
+  out.beta_fast = config.f64("rope.scaling.beta_fast");
+  out.beta_slow = config.f64("rope.scaling.beta_slow");
+  out.truncate = config.flag("rope.scaling.truncate");
+  out.original_max_position = config.i64("rope.scaling.original_max_position");
+  out.max_position = config.i64("max_position");
+  // YaRN's own recommendation (arXiv 2309.00071, eq. 22) when not given.
+  if (config.has("rope.scaling.attention_factor"))
+    out.attention_factor = config.f64("rope.scaling.attention_factor");
+  else if (out.scaling == "yarn" && out.factor > 1)
+    out.attention_factor = 0.1 * std::log(out.factor) + 1;
+  return out;
+}
+
+inline Op rope_op(const Build& b, const RopeConfig& c) {
+  return b.op("rope",
+              c.op,
+              {{"theta", c.theta},
+               {"rotary_dim", c.rotary_dim},
+               {"scaling", c.scaling},
+               {"factor", c.factor},
+               {"low_freq_factor", c.low_freq_factor},
+               {"high_freq_factor", c.high_freq_factor},
+               {"beta_fast", c.beta_fast},
+               {"beta_slow", c.beta_slow},
+               {"truncate", c.truncate},
+               {"original_max_position", c.original_max_position},
+               {"max_position", c.max_position}});
+}
+
+/// The softmax scale: head_dim^-1/2, times the factor YaRN gives to q and to k
+/// (the op itself only rotates).
+inline double attention_scale(int64_t head_dim, const RopeConfig& rope) {
+  return std::pow(static_cast<double>(head_dim), -0.5) * rope.attention_factor *
+         rope.attention_factor;
+}
+
+/// config.json -> the "rope" section. Knows rope_parameters (transformers 5),
+/// rope_scaling with "rope_type" or "type", and none.
+inline Json rope_from_hf(const Json& hf, double default_theta) {
+  const Json none;
+  const Json* source = hf.find("rope_parameters");
+  if (source == nullptr || source->is_null()) source = hf.find("rope_scaling");
+  const Json& in = source != nullptr ? *source : none;
+  const std::string type = in.str_or("rope_type", in.str_or("type", "default"));
+  Json out = Json::object();
+  out["theta"] =
+      in.f64_or("rope_theta", hf.f64_or("rope_theta", default_theta));
+  if (type == "default") return out;
+  TITAN_USER_CHECK(type == "llama3" || type == "linear" || type == "yarn",
+                   "[config.json rope_parameters.rope_type] is not known: "
+                   "expected default, llama3, linear or yarn, got ",
+                   type);
+  Json& scaling = out["scaling"];
+  scaling["type"] = type == "llama3" ? "llama" : type.c_str();
+  scaling["factor"] = in.at("factor").f64();
+  if (type == "linear") return out;
+  scaling["original_max_position"] =
+      in.i64_or("original_max_position_embeddings",
+                hf.i64_or("original_max_position_embeddings",
+                          hf.i64_or("max_position_embeddings", 0)));
+  if (type == "llama3") {
+    scaling["low_freq_factor"] = in.at("low_freq_factor").f64();
+    scaling["high_freq_factor"] = in.at("high_freq_factor").f64();
+    return out;
+  }
+  scaling["beta_fast"] = in.f64_or("beta_fast", 32);
+  scaling["beta_slow"] = in.f64_or("beta_slow", 1);
+  scaling["truncate"] = in.flag_or("truncate", true);
+  if (in.has("attention_factor"))
+    scaling["attention_factor"] = in.at("attention_factor").f64();
+  return out;
+}
+
+/// The "rope_parameters" of config.json.
+inline Json rope_to_hf(const RopeConfig& c) {
+  Json out = Json::object({{"rope_theta", c.theta}});
+  out["rope_type"] = c.scaling == "none"    ? "default"
+                     : c.scaling == "llama" ? "llama3"
+                                            : c.scaling.c_str();
+  if (c.scaling == "none") return out;
+  out["factor"] = c.factor;
+  if (c.scaling == "linear") return out;
+  out["original_max_position_embeddings"] = c.original_max_position;
+  if (c.scaling == "llama") {
+    out["low_freq_factor"] = c.low_freq_factor;
+    out["high_freq_factor"] = c.high_freq_factor;
+    return out;
+  }
+  out["beta_fast"] = c.beta_fast;
+  out["beta_slow"] = c.beta_slow;
+  out["truncate"] = c.truncate;
+  out["attention_factor"] = c.attention_factor;
+  return out;
+}
+
+}  // namespace titan::layers
