@@ -3,7 +3,8 @@
 //   UserError    the person with the recipe       exit 2
 //   BugError     us                               exit 70
 //   DeviceError  the operator or the launcher     exit 75 (may be restarted)
-// Text: "[where] what: expected X, got Y. Fix." Static words first, values last.
+// Text: "[where] what: expected X, got Y. Fix." Static words first, values
+// last.
 #pragma once
 
 #include <stdexcept>
@@ -54,27 +55,25 @@ namespace detail {
 }  // namespace titan
 
 /// Throws UserError with the concatenated arguments unless `condition` holds.
-#define TITAN_USER_CHECK(condition, ...)                         \
-  do {                                                           \
-    if (!(condition)) [[unlikely]]                               \
-      throw ::titan::UserError(::titan::text(__VA_ARGS__));      \
+#define TITAN_USER_CHECK(condition, ...)                    \
+  do {                                                      \
+    if (!(condition)) [[unlikely]]                          \
+      throw ::titan::UserError(::titan::text(__VA_ARGS__)); \
   } while (false)
 
 /// Throws BugError: for what no input can cause.
-#define TITAN_CHECK(condition, ...)                              \
-  do {                                                           \
-    if (!(condition)) [[unlikely]]                               \
-      ::titan::detail::throw_bug(__FILE__,                       \
-                                 __LINE__,                       \
-                                 #condition,                     \
-                                 ::titan::text(__VA_ARGS__));    \
+#define TITAN_CHECK(condition, ...)                                    \
+  do {                                                                 \
+    if (!(condition)) [[unlikely]]                                     \
+      ::titan::detail::throw_bug(                                      \
+          __FILE__, __LINE__, #condition, ::titan::text(__VA_ARGS__)); \
   } while (false)
 
 /// TITAN_CHECK(a == b) that prints both values.
-#define TITAN_CHECK_EQ(a, b, ...)                                \
-  TITAN_CHECK((a) == (b),                                        \
-              ::titan::text(__VA_ARGS__),                        \
-              ": expected ",                                     \
-              (b),                                               \
-              ", got ",                                          \
+#define TITAN_CHECK_EQ(a, b, ...)         \
+  TITAN_CHECK((a) == (b),                 \
+              ::titan::text(__VA_ARGS__), \
+              ": expected ",              \
+              (b),                        \
+              ", got ",                   \
               (a))

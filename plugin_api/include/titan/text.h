@@ -10,35 +10,42 @@
 
 namespace titan {
 
+// Concepts by name: clang-format 14 cannot lay out requires clauses.
+template <typename T>
+concept PrintedNumber = std::floating_point<T> ||
+    (std::integral<T> && !std::same_as<T, bool>);
+
+template <typename T>
+concept PrintedRange =
+    !std::convertible_to<T, std::string_view> && requires(const T& range) {
+  range.begin();
+  range.end();
+};
+
 inline void append_text(std::string& out, std::string_view value) {
   out.append(value);
 }
 
 /// A template, so that no pointer (a string literal) converts to bool here.
-template <typename Boolean>
-  requires std::same_as<Boolean, bool>
+template <std::same_as<bool> Boolean>
 void append_text(std::string& out, Boolean value) {
   out.append(value ? "true" : "false");
 }
 
 /// Shortest form that reads back to the same number.
-template <typename Number>
-  requires((std::integral<Number> && !std::same_as<Number, bool>) ||
-           std::floating_point<Number>)
+template <PrintedNumber Number>
 void append_text(std::string& out, Number value) {
   char digits[64];
   const auto end = std::to_chars(digits, digits + sizeof(digits), value).ptr;
   out.append(digits, end);
 }
 
-inline void append_text(std::string& out, char value) { out.push_back(value); }
+inline void append_text(std::string& out, char value) {
+  out.push_back(value);
+}
 
 /// A range as "(8, 2048, 4096)": the form of shapes in every message.
-template <typename Range>
-  requires requires(const Range& range) {
-    range.begin();
-    range.end();
-  } && (!std::convertible_to<Range, std::string_view>)
+template <PrintedRange Range>
 void append_text(std::string& out, const Range& range) {
   out.push_back('(');
   bool is_first = true;

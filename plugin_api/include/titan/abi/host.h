@@ -38,16 +38,35 @@ typedef struct titan_tensor_api {
 typedef struct titan_config_api {
   uint32_t struct_size;
   uint32_t reserved;
-  int32_t (*has)(const titan_config*, titan_str path); /* 1, 0; null counts as absent */
-  int32_t (*get_int)(const titan_config*, titan_str path, int64_t* out, titan_error*);
-  int32_t (*get_double)(const titan_config*, titan_str path, double* out, titan_error*);
-  int32_t (*get_bool)(const titan_config*, titan_str path, int32_t* out, titan_error*);
+  int32_t (*has)(const titan_config*,
+                 titan_str path); /* 1, 0; null counts as absent */
+  int32_t (*get_int)(const titan_config*,
+                     titan_str path,
+                     int64_t* out,
+                     titan_error*);
+  int32_t (*get_double)(const titan_config*,
+                        titan_str path,
+                        double* out,
+                        titan_error*);
+  int32_t (*get_bool)(const titan_config*,
+                      titan_str path,
+                      int32_t* out,
+                      titan_error*);
   /* Borrowed until the config is destroyed. */
-  int32_t (*get_string)(const titan_config*, titan_str path, titan_str* out, titan_error*);
+  int32_t (*get_string)(const titan_config*,
+                        titan_str path,
+                        titan_str* out,
+                        titan_error*);
   /* Length of a list, or number of keys of a map. */
-  int32_t (*get_size)(const titan_config*, titan_str path, uint64_t* out, titan_error*);
+  int32_t (*get_size)(const titan_config*,
+                      titan_str path,
+                      uint64_t* out,
+                      titan_error*);
   /* Canonical JSON of the value at `path` ("" = all). Borrowed likewise. */
-  int32_t (*get_json)(const titan_config*, titan_str path, titan_str* out, titan_error*);
+  int32_t (*get_json)(const titan_config*,
+                      titan_str path,
+                      titan_str* out,
+                      titan_error*);
 } titan_config_api;
 
 /* Ops. A catalogue op is called through a slot (model.h, builder `op`); any

@@ -67,7 +67,10 @@ typedef struct titan_kernel_table {
   uint32_t struct_size;
   uint32_t reserved;
   const titan_kernel_match* match;
-  int32_t (*create)(const titan_host_api*, const titan_config*, titan_object** out, titan_error*);
+  int32_t (*create)(const titan_host_api*,
+                    const titan_config*,
+                    titan_object** out,
+                    titan_error*);
   void (*destroy)(titan_object*);
   /* Pure, no allocation, no device work: 0 = refuse, 1..1000 = fitness for
    * these shapes. `reason` (may be null) receives why not. [thread: any] */

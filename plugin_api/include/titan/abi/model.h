@@ -34,8 +34,8 @@ typedef struct titan_parameter_spec {
   double mean, std, low, high;
 } titan_parameter_spec;
 
-/* A call site of a catalogue op. A leaf is a module that consists of one site and
- * its parameters, which follow the activations in the op's input order. */
+/* A call site of a catalogue op. A leaf is a module that consists of one site
+ * and its parameters, which follow the activations in the op's input order. */
 typedef struct titan_op_spec {
   uint32_t struct_size;
   uint32_t num_parameters;
@@ -59,11 +59,12 @@ typedef struct titan_module_class {
                      titan_error*);
 } titan_module_class;
 
-/* One step of a sequence: a module whose inputs are the carry of the item before
- * (nothing for the first item), then the batch fields of batch_inputs, and whose
- * outputs are its own carry. Side inputs are fetched with context `side_input`:
- * "vision" (a tower with one carry tensor) or "vision.deepstack_0" (sequence and
- * the name of a tensor of its last carry). */
+/* One step of a sequence: a module whose inputs are the carry of the item
+ * before (nothing for the first item), then the batch fields of batch_inputs,
+ * and whose outputs are its own carry. Side inputs are fetched with context
+ * `side_input`: "vision" (a tower with one carry tensor) or
+ * "vision.deepstack_0" (sequence and the name of a tensor of its last carry).
+ */
 typedef struct titan_item_spec {
   uint32_t struct_size;
   uint32_t num_carry;
@@ -81,55 +82,89 @@ typedef struct titan_item_spec {
  * the loss in training, to the last token only in generation. */
 typedef struct titan_output_spec {
   uint32_t struct_size;
-  int32_t kind; /* TITAN_OUTPUT_... */
+  int32_t kind;       /* TITAN_OUTPUT_... */
   titan_module* head; /* a titan.linear/1 leaf */
   double logit_scale; /* 1 = none */
   double logit_cap;   /* cap * tanh(x / cap); 0 = none */
 } titan_output_spec;
 
-/* Building, in `build` only. [thread: loader] Names become FQNs joined by dots. */
+/* Building, in `build` only. [thread: loader] Names become FQNs joined by dots.
+ */
 typedef struct titan_builder_api {
   uint32_t struct_size;
   uint32_t reserved;
   titan_module* (*root)(titan_builder*);
-  int32_t (*module)(titan_builder*, titan_module* parent, titan_str name,
-                    const titan_module_class*, void* self,
-                    titan_module** out, titan_error*);
-  /* A plain container ("layers"): a name without code. Asking again for the same
-   * name gives the same container. */
-  int32_t (*container)(titan_builder*, titan_module* parent, titan_str name,
-                       titan_module** out, titan_error*);
-  int32_t (*leaf)(titan_builder*, titan_module* parent, titan_str name,
-                  const titan_op_spec*, titan_module** out, titan_slot** slot,
+  int32_t (*module)(titan_builder*,
+                    titan_module* parent,
+                    titan_str name,
+                    const titan_module_class*,
+                    void* self,
+                    titan_module** out,
+                    titan_error*);
+  /* A plain container ("layers"): a name without code. Asking again for the
+   * same name gives the same container. */
+  int32_t (*container)(titan_builder*,
+                       titan_module* parent,
+                       titan_str name,
+                       titan_module** out,
+                       titan_error*);
+  int32_t (*leaf)(titan_builder*,
+                  titan_module* parent,
+                  titan_str name,
+                  const titan_op_spec*,
+                  titan_module** out,
+                  titan_slot** slot,
                   titan_error*);
   /* A parameterless call site inside a module. */
-  int32_t (*op)(titan_builder*, titan_module* parent, titan_str site,
-                const titan_op_spec*, titan_slot** out, titan_error*);
-  int32_t (*parameter)(titan_builder*, titan_module* parent,
-                       const titan_parameter_spec*, titan_parameter** out,
+  int32_t (*op)(titan_builder*,
+                titan_module* parent,
+                titan_str site,
+                const titan_op_spec*,
+                titan_slot** out,
+                titan_error*);
+  int32_t (*parameter)(titan_builder*,
+                       titan_module* parent,
+                       const titan_parameter_spec*,
+                       titan_parameter** out,
                        titan_error*);
   /* A buffer of the model: persistent (checkpointed) or a step statistic. */
-  int32_t (*buffer)(titan_builder*, titan_module* parent,
-                    const titan_tensor_spec*, uint32_t flags,
-                    titan_buffer** out, titan_error*);
+  int32_t (*buffer)(titan_builder*,
+                    titan_module* parent,
+                    const titan_tensor_spec*,
+                    uint32_t flags,
+                    titan_buffer** out,
+                    titan_error*);
   /* `alias`'s parameter `name` is `owner`'s parameter of that name: one tensor,
    * counted and stored once, under the owner's FQN. Both are leaves. */
-  int32_t (*tie)(titan_builder*, titan_module* owner, titan_module* alias,
-                 titan_str name, titan_error*);
+  int32_t (*tie)(titan_builder*,
+                 titan_module* owner,
+                 titan_module* alias,
+                 titan_str name,
+                 titan_error*);
   /* "" is the root sequence; another name is a tower whose last carry can be a
    * side input. Asking again for the same name gives the same sequence. */
-  int32_t (*sequence)(titan_builder*, titan_str name, titan_sequence** out, titan_error*);
-  int32_t (*item)(titan_builder*, titan_sequence*, titan_module*,
-                  const titan_item_spec*, titan_error*);
+  int32_t (*sequence)(titan_builder*,
+                      titan_str name,
+                      titan_sequence** out,
+                      titan_error*);
+  int32_t (*item)(titan_builder*,
+                  titan_sequence*,
+                  titan_module*,
+                  const titan_item_spec*,
+                  titan_error*);
   int32_t (*output)(titan_builder*, const titan_output_spec*, titan_error*);
   /* First values of a buffer (zeros without): its elements in row-major order,
    * copied. size in bytes. */
-  int32_t (*initial)(titan_builder*, titan_buffer*, const void* data, uint64_t size,
+  int32_t (*initial)(titan_builder*,
+                     titan_buffer*,
+                     const void* data,
+                     uint64_t size,
                      titan_error*);
 } titan_builder_api;
 
 #define TITAN_BUFFER_PERSISTENT 1u
-#define TITAN_BUFFER_STATISTIC 2u /* summed over data ranks, reset each step */
+/* Summed over data ranks, reset each step. */
+#define TITAN_BUFFER_STATISTIC 2u
 
 #define TITAN_MODE_TRAIN 0
 #define TITAN_MODE_EVAL 1
@@ -142,24 +177,51 @@ typedef struct titan_context_api {
   uint32_t reserved;
   int32_t (*mode)(titan_context*);
   /* Batch fields: tokens [T], labels [T], loss_weight [T], doc_id [T],
-   * cu_seqlens [S+1], positions [T] or [T,3], global_index [T], and named extras
-   * (pixel_values, timestep, ...). New reference. */
-  int32_t (*batch)(titan_context*, titan_str name, titan_tensor* out, titan_error*);
+   * cu_seqlens [S+1], positions [T] or [T,3], global_index [T], and named
+   * extras (pixel_values, timestep, ...). New reference. */
+  int32_t (*batch)(titan_context*,
+                   titan_str name,
+                   titan_tensor* out,
+                   titan_error*);
   int32_t (*has_batch)(titan_context*, titan_str name);
   /* Output of another sequence named in the item's side_inputs. */
-  int32_t (*side_input)(titan_context*, titan_str name, titan_tensor* out, titan_error*);
+  int32_t (*side_input)(titan_context*,
+                        titan_str name,
+                        titan_tensor* out,
+                        titan_error*);
   /* Runs a module (an override may stand in its place). */
-  int32_t (*call)(titan_context*, titan_module*, const titan_tensor* in, uint32_t num_in,
-                  titan_tensor* out, uint32_t num_out, titan_error*);
+  int32_t (*call)(titan_context*,
+                  titan_module*,
+                  const titan_tensor* in,
+                  uint32_t num_in,
+                  titan_tensor* out,
+                  uint32_t num_out,
+                  titan_error*);
   /* The whole parameter in compute dtype (local under tensor parallelism). */
-  int32_t (*parameter)(titan_context*, titan_parameter*, titan_tensor* out, titan_error*);
-  int32_t (*buffer)(titan_context*, titan_buffer*, titan_tensor* out, titan_error*);
+  int32_t (*parameter)(titan_context*,
+                       titan_parameter*,
+                       titan_tensor* out,
+                       titan_error*);
+  int32_t (*buffer)(titan_context*,
+                    titan_buffer*,
+                    titan_tensor* out,
+                    titan_error*);
   /* buffer += value; once per step, also under recompute. */
-  int32_t (*accumulate)(titan_context*, titan_buffer*, titan_tensor value, titan_error*);
+  int32_t (*accumulate)(titan_context*,
+                        titan_buffer*,
+                        titan_tensor value,
+                        titan_error*);
   /* Adds `sum` / (global count named `normaliser`) to the loss. The count is
    * "tokens" (valid targets of the step) or a named batch count. */
-  int32_t (*add_loss)(titan_context*, titan_str name, titan_tensor sum, titan_str normaliser, titan_error*);
-  int32_t (*add_metric)(titan_context*, titan_str name, titan_tensor value, titan_error*);
+  int32_t (*add_loss)(titan_context*,
+                      titan_str name,
+                      titan_tensor sum,
+                      titan_str normaliser,
+                      titan_error*);
+  int32_t (*add_metric)(titan_context*,
+                        titan_str name,
+                        titan_tensor value,
+                        titan_error*);
 } titan_context_api;
 
 typedef struct titan_flavor {
@@ -172,11 +234,13 @@ typedef struct titan_flavor {
 /* Checkpoint keys of Hugging Face <-> FQNs, both directions. "{i}" in a pattern
  * stands for a number and is the same on both sides. */
 #define TITAN_KEY_IDENTITY 0
-#define TITAN_KEY_ROPE_ROWS 1  /* rows of heads: half-split <-> adjacent pairs; arg0 = head dim */
-#define TITAN_KEY_TRANSPOSE 2  /* last two dims */
-#define TITAN_KEY_STACK 3      /* hf {e} indexes dim 0 of the native tensor */
-#define TITAN_KEY_SPLIT 4      /* native = part arg0 of arg1 equal parts of hf along dim arg2 */
-#define TITAN_KEY_IGNORE 5     /* hf only: dropped on load, not written */
+#define TITAN_KEY_ROPE_ROWS \
+  1 /* rows of heads: half-split <-> adjacent pairs; arg0 = head dim */
+#define TITAN_KEY_TRANSPOSE 2 /* last two dims */
+#define TITAN_KEY_STACK 3     /* hf {e} indexes dim 0 of the native tensor */
+#define TITAN_KEY_SPLIT \
+  4 /* native = part arg0 of arg1 equal parts of hf along dim arg2 */
+#define TITAN_KEY_IGNORE 5 /* hf only: dropped on load, not written */
 
 typedef struct titan_key_rule {
   uint32_t struct_size;
@@ -200,16 +264,29 @@ typedef struct titan_model_table {
   uint64_t num_flavors;
   const titan_str* hf_model_types; /* "llama": config.json's model_type */
   uint64_t num_hf_model_types;
-  int32_t (*create)(const titan_host_api*, const titan_config*, titan_object** out, titan_error*);
+  int32_t (*create)(const titan_host_api*,
+                    const titan_config*,
+                    titan_object** out,
+                    titan_error*);
   void (*destroy)(titan_object*); /* after the tree is gone */
   int32_t (*build)(titan_object*, titan_builder*, titan_error*);
   /* FLOPs of forward + backward per token at this context length (formula of
    * reference: 6 N + attention, no causal halving, no recompute). */
-  int32_t (*flops_per_token)(const titan_object*, int64_t seq_len, double* out, titan_error*);
+  int32_t (*flops_per_token)(const titan_object*,
+                             int64_t seq_len,
+                             double* out,
+                             titan_error*);
   /* Hugging Face config.json -> this model's config (JSON text), and back. */
-  int32_t (*config_from_hf)(const titan_host_api*, const titan_config* hf, const titan_text_sink* config, titan_error*);
-  int32_t (*config_to_hf)(const titan_object*, const titan_text_sink* hf, titan_error*);
-  int32_t (*describe_keys)(const titan_object*, const titan_key_sink*, titan_error*);
+  int32_t (*config_from_hf)(const titan_host_api*,
+                            const titan_config* hf,
+                            const titan_text_sink* config,
+                            titan_error*);
+  int32_t (*config_to_hf)(const titan_object*,
+                          const titan_text_sink* hf,
+                          titan_error*);
+  int32_t (*describe_keys)(const titan_object*,
+                           const titan_key_sink*,
+                           titan_error*);
 } titan_model_table;
 
 #endif /* TITAN_ABI_MODEL_H_ */

@@ -26,8 +26,8 @@ typedef struct titan_state_sink {
 
 /* One group: parameters with the same hyperparameters. Tensors are borrowed.
  * params and states are updated in place; grads are read-only. lr, step and
- * grad_scale are float64 scalars on the device: step counts from 1; a gradient is
- * multiplied by grad_scale (clipping) before use. */
+ * grad_scale are float64 scalars on the device: step counts from 1; a gradient
+ * is multiplied by grad_scale (clipping) before use. */
 typedef struct titan_optimizer_call {
   uint32_t struct_size;
   uint32_t num_params;
@@ -47,7 +47,10 @@ typedef struct titan_optimizer_call {
 typedef struct titan_optimizer_table {
   uint32_t struct_size;
   uint32_t flags; /* TITAN_OPTIMIZER_... */
-  int32_t (*create)(const titan_host_api*, const titan_config*, titan_object** out, titan_error*);
+  int32_t (*create)(const titan_host_api*,
+                    const titan_config*,
+                    titan_object** out,
+                    titan_error*);
   void (*destroy)(titan_object*);
   int32_t (*describe_state)(const titan_object*,
                             const titan_tensor_spec* parameter,

@@ -12,7 +12,10 @@ typedef struct titan_parallel_table {
   uint32_t struct_size;
   uint32_t reserved;
   titan_str phase; /* expert | tensor | context | recompute | pipeline | data */
-  int32_t (*create)(const titan_host_api*, const titan_config*, titan_object** out, titan_error*);
+  int32_t (*create)(const titan_host_api*,
+                    const titan_config*,
+                    titan_object** out,
+                    titan_error*);
   void (*destroy)(titan_object*);
   /* `request`: {mesh, model, options, plan so far}. Writes the keys this phase
    * owns. Deterministic: same request, same bytes. */

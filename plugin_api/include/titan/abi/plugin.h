@@ -12,10 +12,10 @@ typedef struct titan_component {
   uint32_t struct_size;
   uint32_t flags;
   titan_str kind;
-  titan_str id;      /* owner prefix: "acme.rms_norm_sm90" */
-  titan_str summary; /* one line */
+  titan_str id;            /* owner prefix: "acme.rms_norm_sm90" */
+  titan_str summary;       /* one line */
   titan_str config_schema; /* JSON Schema subset; empty = no options */
-  const void* table; /* kind-specific, starts with struct_size */
+  const void* table;       /* kind-specific, starts with struct_size */
 } titan_component;
 
 /* The host sets struct_size to what it knows; the plugin fills that much. All

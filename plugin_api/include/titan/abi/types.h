@@ -61,8 +61,9 @@ typedef struct titan_text_sink {
 #define TITAN_VALUE_STRING 5      /* data: const char*, size */
 #define TITAN_VALUE_INT_LIST 6    /* data: const int64_t*, size */
 #define TITAN_VALUE_DOUBLE_LIST 7 /* data: const double*, size */
-#define TITAN_VALUE_TENSOR_LIST 8 /* data: const titan_tensor*, size; null item = None */
-#define TITAN_VALUE_DTYPE 9       /* integer: torch ScalarType code */
+#define TITAN_VALUE_TENSOR_LIST \
+  8 /* data: const titan_tensor*, size; null item = None */
+#define TITAN_VALUE_DTYPE 9 /* integer: torch ScalarType code */
 
 /* Frozen. One argument, result or attribute. As a result, TENSOR carries a new
  * reference, and a list's array belongs to the host until the next call of this
@@ -100,7 +101,8 @@ typedef struct titan_attribute {
 #define TITAN_DEVICE_CPU 0
 #define TITAN_DEVICE_CUDA 1
 
-/* A symbolic extent: the number of tokens of the microbatch (static per run). */
+/* A symbolic extent: the number of tokens of the microbatch (static per run).
+ */
 #define TITAN_DIM_TOKENS (-1)
 /* An extent of a microbatch that is not the token count (patches, images). */
 #define TITAN_DIM_DYNAMIC (-2)

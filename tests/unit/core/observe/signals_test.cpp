@@ -11,16 +11,16 @@ using titan::StopRequest;
 namespace {
 
 // Installs the handlers for one test and gives Catch2 its own back.
-class InstalledHandlers {
+class InstalledSignals {
  public:
-  InstalledHandlers() {
+  InstalledSignals() {
     for (size_t i = 0; i < 3; ++i) {
       sigaction(kSignals[i], nullptr, &saved_[i]);
     }
     titan::clear_stop_request();
     titan::install_signal_handlers();
   }
-  ~InstalledHandlers() {
+  ~InstalledSignals() {
     for (size_t i = 0; i < 3; ++i) {
       sigaction(kSignals[i], &saved_[i], nullptr);
     }
@@ -49,7 +49,7 @@ int status_of_child(Body body) {
 
 TEST_CASE("the first signal asks for a stop and the process goes on",
           "[unit]") {
-  const InstalledHandlers installed;
+  const InstalledSignals installed;
   CHECK(titan::stop_requested() == StopRequest::kNone);
   raise(SIGTERM);
   CHECK(titan::stop_requested() == StopRequest::kTerminate);
@@ -58,7 +58,7 @@ TEST_CASE("the first signal asks for a stop and the process goes on",
 }
 
 TEST_CASE("the second Ctrl-C leaves at once with 130", "[unit]") {
-  const InstalledHandlers installed;
+  const InstalledSignals installed;
   const int once = status_of_child([] { raise(SIGINT); });
   CHECK(WIFEXITED(once));
   CHECK(WEXITSTATUS(once) == 0);
@@ -71,7 +71,7 @@ TEST_CASE("the second Ctrl-C leaves at once with 130", "[unit]") {
 }
 
 TEST_CASE("writing to a closed pipe is an error and not the end", "[unit]") {
-  const InstalledHandlers installed;
+  const InstalledSignals installed;
   const int status = status_of_child([] {
     int ends[2];
     if (pipe(ends) != 0) _exit(9);
