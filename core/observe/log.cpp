@@ -13,7 +13,8 @@
 
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ansicolor_sink.h>
-#include <unistd.h>  // isatty, STDERR_FILENO
+#include <sys/ioctl.h>  // TIOCGWINSZ
+#include <unistd.h>     // isatty, STDERR_FILENO
 
 namespace titan::log {
 namespace {
@@ -46,8 +47,8 @@ State::State()
              std::make_shared<spdlog::sinks::ansicolor_stderr_sink_st>()) {
   logger.set_level(spdlog::level::debug);
   logger.flush_on(spdlog::level::debug);
-  logger.set_pattern(is_terminal() ? "%H:%M:%S %^%-5l%$ %v"
-                                   : "%Y-%m-%dT%H:%M:%S.%e%z %-5l %v");
+  logger.set_pattern(is_terminal() ? "%H:%M:%S %^%-7l%$ %v"
+                                   : "%Y-%m-%dT%H:%M:%S.%e%z %-7l %v");
   // A full disk or closed pipe must not stop training; there is no better
   // place to report it than the one that just broke.
   logger.set_error_handler([](const std::string&) {});
@@ -69,6 +70,11 @@ spdlog::level::level_enum to_spdlog(Level level) {
 bool speaks(Level level) {
   if (level < current_level.load(std::memory_order_relaxed)) return false;
   return rank() == 0 || level >= Level::kWarn;
+}
+
+int num_terminal_columns() {
+  winsize size = {};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 void draw_status(const State& at) {
@@ -177,8 +183,14 @@ void progress(std::string_view line) {
   const std::lock_guard lock(at.mutex);
   if (at.sink) return;  // whoever took the lines has no terminal to draw on
   std::fputs(kEraseLine, stderr);
-  at.status_line.assign(line);
+  at.status_line.assign(fit_row(line, num_terminal_columns()));
   draw_status(at);
+}
+
+std::string_view fit_row(std::string_view line, int num_columns) {
+  // One column stays free: some terminals wrap when the last one is filled.
+  if (num_columns <= 1) return line;
+  return line.substr(0, static_cast<size_t>(num_columns - 1));
 }
 
 void set_sink(Sink sink) {

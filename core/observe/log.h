@@ -51,6 +51,10 @@ bool is_terminal();
 /// file or pipe, so that logs hold whole lines only, and on ranks but 0.
 void progress(std::string_view line);
 
+/// The part of `line` that fits into one row of `num_columns` (0: unknown, all
+/// of it): a wrapped status line could not be erased again.
+std::string_view fit_row(std::string_view line, int num_columns);
+
 /// Receives lines instead of stderr, already filtered; empty restores stderr.
 /// Called under a lock: it must not log.
 using Sink = std::function<void(Level, std::string_view)>;

@@ -80,6 +80,12 @@ TEST_CASE("level names are read back and others refused", "[unit]") {
   CHECK(!log::parse_level("verbose"));
 }
 
+TEST_CASE("a status line wider than the terminal is cut to one row", "[unit]") {
+  CHECK(log::fit_row("step 100/800", 9) == "step 100");
+  CHECK(log::fit_row("step 1", 80) == "step 1");
+  CHECK(log::fit_row("step 1", 0) == "step 1");
+}
+
 TEST_CASE("logs go to stderr as plain whole lines when it is a file",
           "[unit]") {
   const titan::test::ScratchFolder folder;
@@ -95,7 +101,7 @@ TEST_CASE("logs go to stderr as plain whole lines when it is a file",
   close(saved);
 
   const std::string written = folder.read("stderr.txt");
-  CHECK_THAT(written, Catch::Contains("info  hello\n"));
+  CHECK_THAT(written, Catch::Contains("info    hello\n"));
   CHECK_THAT(written, Catch::Contains("there {}\n"));
   CHECK_THAT(written, !Catch::Contains("half a line"));
 }
