@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One optimizer step, phase by phase.
+//
+// The loss is a sum over valid tokens divided by the count of valid tokens of
+// the whole step (all microbatches, all data ranks). The count is reduced before
+// the first backward, so gradient accumulation, data, context and pipeline
+// parallelism never change loss or gradients; a mean of per-batch means would.
+#include "core/train/step.h"
+
+#include <cmath>
+
+#include <ATen/ATen.h>
+
+#include <titan/error.h>
+
+#include "core/observe/spans.h"
+#include "core/train/non_finite.h"
+
+namespace titan::train {
+namespace {
+
+struct StepBatch {
+  std::vector<module::BatchTensors> microbatches;
+  int64_t num_tokens = 0;
+  int64_t num_targets = 0;
+};
+
+StepBatch load_microbatches(Training& training) {
+  const Span span("data");
+  StepBatch batch;
+  Microbatch host;
+  for (int64_t i = 0; i < training.options.microbatches; ++i) {
+    TITAN_USER_CHECK(training.data->next(host),
+                     "[data] expected enough tokens for training.steps, got the "
+                     "end of the data. Raise data.epochs or lower "
+                     "training.steps.");
+    batch.num_tokens += static_cast<int64_t>(host.tokens.size());
+    batch.num_targets += host.n_valid;
+    batch.microbatches.push_back(to_tensors(host));
+  }
+  return batch;
+}
+
+// Collective over dp: counts of all data ranks.
+void all_reduce_counts(StepBatch& batch, dist::Mesh& mesh) {
+  if (mesh.size("dp") == 1) return;
+  at::Tensor counts = at::tensor({batch.num_tokens, batch.num_targets});
+  mesh.group("dp").all_reduce(counts);
+  batch.num_tokens = counts[0].item<int64_t>();
+  batch.num_targets = counts[1].item<int64_t>();
+}
+
+// Collective over dp and pp: only last stages hold a loss.
+double all_reduce_loss(at::Tensor loss_sum,
+                       int64_t num_targets,
+                       dist::Mesh& mesh) {
+  if (mesh.size("dp") > 1) mesh.group("dp").all_reduce(loss_sum);
+  if (mesh.size("pp") > 1) mesh.group("pp").all_reduce(loss_sum);
+  return loss_sum.item<double>() / static_cast<double>(num_targets);
+}
+
+// torch.nn.utils.clip_grad_norm_: max / (norm + 1e-6), at most 1.
+double clip_scale(double norm, double max_norm) {
+  return max_norm == 0.0 ? 1.0 : std::fmin(1.0, max_norm / (norm + 1e-6));
+}
+
+void update(Training& training, const StepReport& report) {
+  const Span span("optimizer");
+  const double scale =
+      clip_scale(report.grad_norm, training.options.max_grad_norm);
+  training.optimizer->step(report.lr,
+                           report.step,
+                           at::scalar_tensor(scale, at::kDouble));
+  training.engine->invalidate();
+}
+
+void count_steps_without_targets(Training& training,
+                                 const StepReport& report) {
+  if (report.outcome != StepOutcome::kNoTargets) {
+    training.steps_without_targets = 0;
+    return;
+  }
+  ++training.steps_without_targets;
+  TITAN_USER_CHECK(
+      training.steps_without_targets < training.options.zero_target_steps_limit,
+      "[training.zero_target_steps_limit] tokens with a target: expected some, "
+      "got none in ",
+      training.steps_without_targets,
+      " steps in a row. Every label is masked: look at `titan data inspect`.");
+}
+
+}  // namespace
+
+StepReport train_step(Training& training, int64_t step) {
+  StepReport report;
+  report.step = step + 1;
+  report.lr = training.optimizer->base_lr() * training.schedule.factor(step);
+
+  StepBatch batch = load_microbatches(training);
+  all_reduce_counts(batch, training.mesh);
+  report.num_tokens = batch.num_tokens;
+  report.num_targets = batch.num_targets;
+
+  if (batch.num_targets == 0) {
+    report.outcome = StepOutcome::kNoTargets;
+  } else {
+    const double num_targets = static_cast<double>(batch.num_targets);
+    parallel::StageResult result = training.executor->train(
+        batch.microbatches, {{"tokens", num_targets}});
+    training.engine->finish_gradients();
+
+    report.loss =
+        all_reduce_loss(result.loss_sum, batch.num_targets, training.mesh);
+    report.grad_norm = std::sqrt(
+        training.engine->squared_gradient_norm().item<double>());
+    for (const auto& [name, value] : result.metrics)
+      report.metrics[name] = value.item<double>();
+
+    if (std::isfinite(report.loss) && std::isfinite(report.grad_norm)) {
+      update(training, report);
+    } else {
+      report.outcome = StepOutcome::kSkipped;
+      handle_non_finite(training, batch.microbatches, report);
+      ++training.skipped_steps;
+    }
+    training.engine->clear_gradients();
+  }
+
+  count_steps_without_targets(training, report);
+  training.tokens_seen += batch.num_tokens;
+  training.steps_done = report.step;
+  return report;
+}
+
+}  // namespace titan::train

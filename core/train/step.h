@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One optimizer step. step.cpp is the showpiece: it reads top to bottom.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/data/batch.h"
+#include "core/train/training.h"
+
+namespace titan::train {
+
+enum class StepOutcome {
+  kUpdated,
+  kNoTargets,  // no token to predict anywhere: nothing to learn from
+  kSkipped,    // not finite, and the recipe says skip
+};
+
+struct StepReport {
+  int64_t step = 0;        // 1-based: the step that this was
+  double loss = 0;         // mean over the step's valid tokens, all ranks
+  double grad_norm = 0;    // before clipping
+  double lr = 0;           // of group 0
+  int64_t num_tokens = 0;  // over all data ranks
+  int64_t num_targets = 0;
+  StepOutcome outcome = StepOutcome::kUpdated;
+  std::map<std::string, double> metrics;  // of the model
+};
+
+/// The loss or the gradient norm is not finite and the recipe says stop. The
+/// parameters are those before the step.
+class NonFiniteError : public UserError {
+ public:
+  using UserError::UserError;
+};
+
+/// Trains on the next microbatches; `step` is 0-based. Collective over the
+/// mesh. Throws NonFiniteError (see non_finite.h), data errors, UserError when
+/// the data ends in the middle of the step.
+StepReport train_step(Training& training, int64_t step);
+
+}  // namespace titan::train

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Everything that one rank needs to train, assembled (assemble.h) and owned
+// here; step, validation, checkpoint and loop are functions over it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/data/stream.h"
+#include "core/dist/mesh.h"
+#include "core/module/model.h"
+#include "core/parallel/engine.h"
+#include "core/parallel/executor.h"
+#include "core/parallel/plan.h"
+#include "core/tokenizer/tokenizer.h"
+#include "core/train/optimizer.h"
+#include "core/train/schedule.h"
+
+namespace titan::train {
+
+struct StepOptions {
+  int64_t microbatches = 1;  // per data rank
+  int64_t seq_len = 0;
+  double max_grad_norm = 1.0;  // 0 = off
+  bool skips_non_finite = false;
+  int64_t zero_target_steps_limit = 20;
+};
+
+struct Training {
+  dist::Mesh& mesh;
+  std::unique_ptr<module::Model> model;
+  parallel::Plan plan;
+  std::unique_ptr<parallel::ParameterEngine> engine;
+  std::unique_ptr<parallel::Executor> executor;
+  std::unique_ptr<Optimizer> optimizer;
+  Schedule schedule;
+  StepOptions options;
+  std::shared_ptr<const Tokenizer> tokenizer;
+  std::unique_ptr<DataStream> data;
+  std::unique_ptr<DataStream> validation;  // null: none
+
+  // What a checkpoint carries beside tensors.
+  int64_t steps_done = 0;
+  int64_t tokens_seen = 0;
+  int64_t skipped_steps = 0;
+  int64_t steps_without_targets = 0;  // in a row
+};
+
+/// Host microbatch -> tensors (copies).
+module::BatchTensors to_tensors(const Microbatch& batch);
+
+}  // namespace titan::train
