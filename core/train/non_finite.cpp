@@ -31,16 +31,10 @@ std::string find_first_non_finite(
     int64_t num_targets) {
   std::string found;
   training.engine->clear_gradients();
-  for (const module::Parameter* parameter : [&] {
-         std::vector<const module::Parameter*> all;
-         for (const auto& part : training.engine->parts())
-           all.push_back(part.parameter);
-         return all;
-       }()) {
-    const auto& part = *training.engine->part_of(*parameter);
+  for (const parallel::LocalPart& part : training.engine->parts()) {
     const std::string kind = kind_of(training.engine->master(part));
     if (found.empty() && !kind.empty())
-      found = text(kind, " in the parameter ", parameter->fqn);
+      found = text(kind, " in the parameter ", part.parameter->fqn);
   }
   training.executor->set_observer(
       [&](const std::string& fqn, const at::Tensor& output) {
@@ -55,8 +49,8 @@ std::string find_first_non_finite(
         if (!kind.empty())
           found = text(kind, " in the gradient of ", parameter.fqn);
       });
-  training.executor->train(
-      microbatches, {{"tokens", static_cast<double>(num_targets)}});
+  training.executor->train(microbatches,
+                           {{"tokens", static_cast<double>(num_targets)}});
   training.executor->set_observer(nullptr);
   training.executor->set_gradient_observer(nullptr);
   training.engine->clear_gradients();
@@ -65,7 +59,8 @@ std::string find_first_non_finite(
 
 void handle_non_finite(Training& training,
                        const std::vector<module::BatchTensors>& microbatches,
-                       const StepReport& report) {
+                       const StepReport& report,
+                       const std::string& data_before) {
   const bool is_loss = !std::isfinite(report.loss);
   const std::string what =
       is_loss ? text("loss is ", kind_of(report.loss))
@@ -73,13 +68,19 @@ void handle_non_finite(Training& training,
   std::string where =
       find_first_non_finite(training, microbatches, report.num_targets);
   if (where.empty()) where = "not on this rank";
-  const std::string message =
-      text("[step ", report.step, "] ", what,
-           ": expected a finite number; first seen: ", where);
-  if (!training.options.skips_non_finite)
+  const std::string message = text("[step ",
+                                   report.step,
+                                   "] ",
+                                   what,
+                                   ": expected a finite number; first seen: ",
+                                   where);
+  if (!training.options.skips_non_finite) {
+    training.data->restore(data_before);
     throw NonFiniteError(
-        text(message, ". The parameters are unchanged. Lower optimizer.config.lr "
+        text(message,
+             ". The parameters are unchanged. Lower optimizer.config.lr "
              "or training.max_grad_norm, or set training.non_finite: skip."));
+  }
   log::warn(text(message, ". Skipped."));
 }
 

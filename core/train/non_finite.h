@@ -20,9 +20,12 @@ std::string find_first_non_finite(
     const std::vector<module::BatchTensors>& microbatches,
     int64_t num_targets);
 
-/// Throws NonFiniteError unless the recipe skips. Collective over the mesh.
+/// Throws NonFiniteError unless the recipe skips; the data then stands at
+/// `data_before` again, so that a checkpoint saved now replays the step.
+/// Collective over the mesh.
 void handle_non_finite(Training& training,
                        const std::vector<module::BatchTensors>& microbatches,
-                       const StepReport& report);
+                       const StepReport& report,
+                       const std::string& data_before);
 
 }  // namespace titan::train

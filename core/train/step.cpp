@@ -2,9 +2,10 @@
 // One optimizer step, phase by phase.
 //
 // The loss is a sum over valid tokens divided by the count of valid tokens of
-// the whole step (all microbatches, all data ranks). The count is reduced before
-// the first backward, so gradient accumulation, data, context and pipeline
-// parallelism never change loss or gradients; a mean of per-batch means would.
+// the whole step (all microbatches, all data ranks). The count is reduced
+// before the first backward, so gradient accumulation, data, context and
+// pipeline parallelism never change loss or gradients; a mean of per-batch
+// means would.
 #include "core/train/step.h"
 
 #include <cmath>
@@ -30,10 +31,11 @@ StepBatch load_microbatches(Training& training) {
   StepBatch batch;
   Microbatch host;
   for (int64_t i = 0; i < training.options.microbatches; ++i) {
-    TITAN_USER_CHECK(training.data->next(host),
-                     "[data] expected enough tokens for training.steps, got the "
-                     "end of the data. Raise data.epochs or lower "
-                     "training.steps.");
+    TITAN_USER_CHECK(
+        training.data->next(host),
+        "[data] expected enough tokens for training.steps, got the "
+        "end of the data. Raise data.epochs or lower "
+        "training.steps.");
     batch.num_tokens += static_cast<int64_t>(host.tokens.size());
     batch.num_targets += host.n_valid;
     batch.microbatches.push_back(to_tensors(host));
@@ -68,14 +70,12 @@ void update(Training& training, const StepReport& report) {
   const Span span("optimizer");
   const double scale =
       clip_scale(report.grad_norm, training.options.max_grad_norm);
-  training.optimizer->step(report.lr,
-                           report.step,
-                           at::scalar_tensor(scale, at::kDouble));
+  training.optimizer->step(
+      report.lr, report.step, at::scalar_tensor(scale, at::kDouble));
   training.engine->invalidate();
 }
 
-void count_steps_without_targets(Training& training,
-                                 const StepReport& report) {
+void count_steps_without_targets(Training& training, const StepReport& report) {
   if (report.outcome != StepOutcome::kNoTargets) {
     training.steps_without_targets = 0;
     return;
@@ -96,6 +96,7 @@ StepReport train_step(Training& training, int64_t step) {
   report.step = step + 1;
   report.lr = training.optimizer->base_lr() * training.schedule.factor(step);
 
+  const std::string data_before = training.data->state();
   StepBatch batch = load_microbatches(training);
   all_reduce_counts(batch, training.mesh);
   report.num_tokens = batch.num_tokens;
@@ -105,14 +106,14 @@ StepReport train_step(Training& training, int64_t step) {
     report.outcome = StepOutcome::kNoTargets;
   } else {
     const double num_targets = static_cast<double>(batch.num_targets);
-    parallel::StageResult result = training.executor->train(
-        batch.microbatches, {{"tokens", num_targets}});
+    parallel::StageResult result =
+        training.executor->train(batch.microbatches, {{"tokens", num_targets}});
     training.engine->finish_gradients();
 
     report.loss =
         all_reduce_loss(result.loss_sum, batch.num_targets, training.mesh);
-    report.grad_norm = std::sqrt(
-        training.engine->squared_gradient_norm().item<double>());
+    report.grad_norm =
+        std::sqrt(training.engine->squared_gradient_norm().item<double>());
     for (const auto& [name, value] : result.metrics)
       report.metrics[name] = value.item<double>();
 
@@ -120,7 +121,7 @@ StepReport train_step(Training& training, int64_t step) {
       update(training, report);
     } else {
       report.outcome = StepOutcome::kSkipped;
-      handle_non_finite(training, batch.microbatches, report);
+      handle_non_finite(training, batch.microbatches, report, data_before);
       ++training.skipped_steps;
     }
     training.engine->clear_gradients();

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <titan/error.h>
+
 #include "core/data/batch.h"
 #include "core/train/training.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loss over the validation split: one sum over all valid tokens divided by their
-// count, never a mean of batch means.
+// Loss over the validation split: one sum over all valid tokens divided by
+// their count, never a mean of batch means.
 #pragma once
 
 #include <cstdint>
