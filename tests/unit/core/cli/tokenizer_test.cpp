@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `titan tokenizer ...` from arguments to what is printed.
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "core/cli/run_titan.h"
+#include "tests/unit/core/tokenizer/temporary_folder.h"
+
+namespace {
+
+using titan::test::TemporaryFolder;
+
+struct Outcome {
+  int code;
+  std::string out;
+  std::string err;
+};
+
+Outcome run(const std::vector<std::string>& arguments) {
+  std::ostringstream out, err;
+  std::streambuf* const real = std::cout.rdbuf(out.rdbuf());
+  const int code = titan::cli::run_titan(arguments, out, err);
+  std::cout.rdbuf(real);
+  return {code, out.str(), err.str()};
+}
+
+const std::string kData = TITAN_SOURCE_DIR "/tests/unit/core/tokenizer/data/";
+const std::string kLlama3 = kData + "llama3_bpe";
+
+}  // namespace
+
+TEST_CASE("tokenizer encode and decode are inverse", "[unit]") {
+  const Outcome encoded =
+      run({"tokenizer", "encode", kLlama3, "Hello world", "--bos", "--eos"});
+  CHECK(encoded.code == 0);
+  CHECK(encoded.out == "2000 39 415 78 879 2001\n");
+  const Outcome decoded =
+      run({"tokenizer", "decode", kLlama3, "2000", "39", "415", "78", "879"});
+  CHECK(decoded.out == "<|begin|>Hello world\n");
+  const Outcome plain =
+      run({"tokenizer", "decode", kLlama3, "--skip-special", "2000", "39"});
+  CHECK(plain.out == "H\n");
+}
+
+TEST_CASE("tokenizer encode reads a file and prints JSON", "[unit]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("a.txt", "hi\n");
+  const Outcome outcome =
+      run({"tokenizer", "encode", "bytes", "--file", path, "--json"});
+  CHECK(outcome.code == 0);
+  CHECK(nlohmann::json::parse(outcome.out) ==
+        nlohmann::json{{"num_tokens", 3}, {"ids", {104, 105, 10}}});
+  CHECK_THAT(run({"tokenizer", "encode", "bytes", "x", "--file", path}).err,
+             Catch::Contains("got both"));
+  CHECK_THAT(run({"tokenizer", "encode", "bytes"}).err,
+             Catch::Contains("got neither"));
+  CHECK(run({"tokenizer", "encode", "bytes", ""}).out == "\n");
+  CHECK(run({"tokenizer", "encode", "bytes", "--file", path + "x"}).code == 2);
+}
+
+TEST_CASE("tokenizer check exits 0 only if all cases match", "[unit]") {
+  const Outcome good = run({"tokenizer", "check", kLlama3});
+  CHECK(good.code == 0);
+  CHECK(good.out == "35 cases, 0 differences\n");
+  const TemporaryFolder folder;
+  folder.write("tokenizer.json",
+               titan::test::read_file(kLlama3 + "/tokenizer.json"));
+  folder.write("cases.json",
+               R"([{"text": " ", "ids": [220], "ids_special": [2000, 220],
+                    "decoded": "?", "decoded_skip": " "}])");
+  const Outcome bad = run({"tokenizer", "check", folder.path()});
+  CHECK(bad.code == 2);
+  CHECK(bad.out ==
+        "case 0 decoded: expected \"?\", got \" \"\n1 cases, 1 differences\n");
+}
+
+TEST_CASE("tokenizer errors name the file and exit 2", "[unit]") {
+  const Outcome outcome = run({"tokenizer", "check", "no/such/folder"});
+  CHECK(outcome.code == 2);
+  CHECK_THAT(outcome.err,
+             Catch::Contains("no tokenizer.json in no/such/folder"));
+}
