@@ -300,6 +300,12 @@ class TreeBuilder : public YAML::EventHandler {
       refuse(
           key.origin(),
           text("key is not text: expected a name, got ", describe_value(key)));
+    if (key.as_string().size() > limits_.key_bytes)
+      refuse(key.origin(),
+             text("key is too long: expected at most ",
+                  limits_.key_bytes,
+                  " bytes, got ",
+                  key.as_string().size()));
     note_key(map, key.as_string(), key.origin());
     map.key = key.as_string();
     map.key_origin = key.origin();

@@ -24,6 +24,9 @@ struct DocumentLimits {
   std::size_t depth = 64;
   std::size_t nodes = 20'000;
   std::size_t alias_nodes = 10'000;  ///< copied by aliases and merge keys
+  /// YAML wants keys within 1024 characters of one line, and quoting can make
+  /// six of one: what is printed must read back.
+  std::size_t key_bytes = 128;
 };
 
 /// Parses one document. `name` is the file as messages shall show it.

@@ -303,7 +303,7 @@ std::string describe_type(const Schema& schema) {
   for (const Type type : schema.types) {
     std::string word(type_name(type));
     if (type == Type::kList && schema.items && !schema.items->types.empty())
-      word += text(" of ", type_name(schema.items->types.front()));
+      word += text(" of ", describe_type(*schema.items));
     if (type == Type::kString && !schema.allowed.empty()) {
       std::vector<std::string> options;
       for (const Value& option : schema.allowed) {

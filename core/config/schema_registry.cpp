@@ -35,6 +35,7 @@ void SchemaRegistry::add_section(const std::string& name,
       root_.property(name) == nullptr, "[config] section twice: ", name);
   root_.types = {Value::Type::kMap};
   root_.properties.push_back({name, parse_schema(schema_json, name)});
+  sections_json_.set(name, Value::from_json(schema_json, name));
   if (is_required) root_.required.push_back(name);
 }
 
@@ -50,8 +51,9 @@ void SchemaRegistry::add_component(
                          short_kind(kind),
                          " has this id"),
                     kDuplicateId);
-  Component component{std::string(short_kind(kind)), id, {}, {}};
+  Component component{std::string(short_kind(kind)), id, {}, {}, {}};
   component.schema = parse_schema(schema_json, id);
+  component.schema_json = Value::from_json(schema_json, id);
   for (const auto& [name, json] : flavors) {
     const std::string where = text("flavor ", name, " of ", id);
     Value config = Value::from_json(json, where);
@@ -71,6 +73,29 @@ void SchemaRegistry::add_component(
     component.flavors.emplace_back(name, std::move(config));
   }
   components_.push_back(std::move(component));
+}
+
+std::string SchemaRegistry::to_json() const {
+  Value::List required;
+  for (const std::string& name : root_.required) required.emplace_back(name);
+  Value components = Value::empty_map();
+  for (const Component& component : components_) {
+    if (components.find(component.kind) == nullptr)
+      components.set(component.kind, Value::empty_map());
+    Value flavors = Value::empty_map();
+    for (const auto& [name, config] : component.flavors)
+      flavors.set(name, config);
+    Value entry = Value::empty_map();
+    entry.set("schema", component.schema_json);
+    entry.set("flavors", std::move(flavors));
+    components.find(component.kind)->set(component.id, std::move(entry));
+  }
+  Value out = Value::empty_map();
+  out.set("type", Value("object"));
+  out.set("properties", sections_json_);
+  out.set("required", Value(std::move(required)));
+  out.set("x-components", std::move(components));
+  return out.to_json();
 }
 
 const Component* SchemaRegistry::find(std::string_view kind,

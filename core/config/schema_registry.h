@@ -21,6 +21,7 @@ struct Component {
   std::string kind;
   std::string id;
   Schema schema;
+  Value schema_json;
   std::vector<std::pair<std::string, Value>> flavors;
 
   const Value* flavor(std::string_view name) const;
@@ -49,6 +50,8 @@ class SchemaRegistry {
   void add_rule(Rule rule) { rules_.push_back(std::move(rule)); }
 
   const Schema& root() const { return root_; }
+  /// Returns the sections and components as JSON, in the dialect of schema.h.
+  std::string to_json() const;
   const std::vector<Rule>& rules() const { return rules_; }
   /// Returns null if there is no such component.
   const Component* find(std::string_view kind, std::string_view id) const;
@@ -56,6 +59,7 @@ class SchemaRegistry {
 
  private:
   Schema root_;
+  Value sections_json_ = Value::empty_map();
   std::deque<Component> components_;  // pointers stay valid
   std::vector<Rule> rules_;
 };

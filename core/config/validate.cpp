@@ -428,12 +428,15 @@ class Validator {
                         const std::string& path) {
     const auto ids = scope_.registry->ids(kind);
     const std::string near = nearest(use.as_string(), ids);
+    const std::string expected =
+        ids.empty() ? text("a ", kind, " that a plugin offers, and none does")
+                    : text("one of ", ids);
     report(use.origin(),
            join_path(path, "use"),
            code::kRange,
            text(kind,
-                " is not known: expected one of ",
-                ids,
+                " is not known: expected ",
+                expected,
                 ", got ",
                 quote(use.as_string()),
                 ". ",

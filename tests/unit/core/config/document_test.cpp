@@ -195,6 +195,9 @@ TEST_CASE("alias bombs and self references are refused", "[unit]") {
 TEST_CASE("size limits bound the work", "[unit]") {
   CHECK_THAT(error_of("a: " + std::string(std::size_t{1} << 20, 'x')),
              Catch::Contains("file is too large"));
+  CHECK(error_of(std::string(129, 'k') + ": 1") ==
+        "r.yaml:1:1: [yaml] key is too long: expected at most 128 bytes, got "
+        "129");
   std::string many = "a: [";
   for (int i = 0; i < 30'000; ++i) many += "1, ";
   CHECK_THAT(error_of(many + "]"), Catch::Contains("document is too large"));
