@@ -35,10 +35,11 @@ add_library(titan::torch INTERFACE IMPORTED)
 target_include_directories(titan::torch SYSTEM INTERFACE
   "${_torch}/include" "${_torch}/include/torch/csrc/api/include")
 # libtorch_cpu needs libcudart.so.13 and libcupti.so.13; scripts/setup puts them
-# beside it, so one rpath serves. DT_RPATH (old tags) is searched for the
-# dependencies of dependencies too, DT_RUNPATH is not.
+# beside it, so one rpath serves; CMake adds it, and replaces it on install.
+# DT_RPATH (old tags) is searched for the dependencies of dependencies too,
+# DT_RUNPATH is not.
 target_link_libraries(titan::torch INTERFACE
   "${_torch}/lib/libtorch_cpu.so" "${_torch}/lib/libc10.so")
 target_link_options(titan::torch INTERFACE
-  "-Wl,--disable-new-dtags" "-Wl,-rpath,${_torch}/lib"
+  "-Wl,--disable-new-dtags"
   "-Wl,--allow-shlib-undefined" "-Wl,-rpath-link,${_torch}/lib")

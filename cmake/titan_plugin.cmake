@@ -11,5 +11,8 @@ function(titan_add_plugin name)
   target_link_options(${name} PRIVATE
     "-Wl,--version-script=${TITAN_PLUGIN_API_DIR}/plugin.map"
     -Wl,-z,defs -Wl,-z,now -Wl,-z,noexecstack -Wl,--build-id)
-  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  # No rpath: installing must not change a byte, the host checks the hash.
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON
+    SKIP_BUILD_RPATH ON INSTALL_RPATH "")
+  install(TARGETS ${name} LIBRARY DESTINATION ${TITAN_PLUGIN_DESTINATION})
 endfunction()

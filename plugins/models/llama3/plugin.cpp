@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// What this library registers.
 #include <titan/sdk/plugin.hpp>
 
 #include "plugins/models/llama3/model.h"
