@@ -125,17 +125,24 @@ LatestCheckpoint latest_checkpoint(const FileSystem& files,
   return latest;
 }
 
-std::vector<fs::path> prune_checkpoints(FileSystem& files,
-                                        const fs::path& folder,
-                                        int keep) {
+std::vector<CheckpointEntry> checkpoints_to_prune(const FileSystem& files,
+                                                  const fs::path& folder,
+                                                  int keep) {
   TITAN_USER_CHECK(keep >= 1,
                    "[checkpoint.keep] number of checkpoints to keep: expected "
                    "at least 1, got ",
                    keep);
   std::vector<CheckpointEntry> entries = list_checkpoints(files, folder);
   entries.resize(oldest_to_keep(entries, keep));
+  return entries;
+}
+
+std::vector<fs::path> prune_checkpoints(FileSystem& files,
+                                        const fs::path& folder,
+                                        int keep) {
   std::vector<fs::path> removed;
-  for (const CheckpointEntry& entry : entries) {
+  for (const CheckpointEntry& entry :
+       checkpoints_to_prune(files, folder, keep)) {
     // Renamed first: a kill must not leave half a checkpoint under its name.
     const fs::path hidden = removed_path(folder, entry.step);
     if (files.exists(hidden)) remove_tree(files, hidden);

@@ -41,10 +41,15 @@ LatestCheckpoint latest_checkpoint(
     const std::filesystem::path& folder,
     Verification verification = Verification::kAutomatic);
 
-/// Deletes checkpoints older than the newest `keep` (at least 1) complete
-/// ones, of which at least one passes its checksums; keeps more where none of
-/// the newest does. Damaged newer ones stay, for a person to look at. Returns
-/// what was removed. One process at a time.
+/// Checkpoints older than the newest `keep` (at least 1) complete ones, of
+/// which at least one passes its checksums; where none of the newest does,
+/// more are kept. Damaged newer ones stay, for a person to look at.
+std::vector<CheckpointEntry> checkpoints_to_prune(
+    const FileSystem& files,
+    const std::filesystem::path& folder,
+    int keep);
+
+/// Deletes checkpoints_to_prune(). Returns their paths. One process at a time.
 std::vector<std::filesystem::path> prune_checkpoints(
     FileSystem& files,
     const std::filesystem::path& folder,

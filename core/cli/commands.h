@@ -14,6 +14,7 @@ namespace titan::cli {
 // One line per command, in the order of the help, with the call in
 // commands.cpp.
 void add_config_command(CLI::App& app, int& exit_code);
+void add_checkpoint_command(CLI::App& app, int& exit_code);
 void add_doctor_command(CLI::App& app, int& exit_code);
 void add_tokenizer_command(CLI::App& app, int& exit_code);
 

@@ -95,7 +95,7 @@ KilledRun run_and_kill(const fs::path& folder,
 }
 
 std::chrono::microseconds duration_of_a_save() {
-  TemporaryFolder folder;
+  TemporaryFolder folder(fs::temp_directory_path());
   const auto begin = Clock::now();
   save_step(real_file_system(), folder.path(), 1, kNumValues);
   return std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() -
@@ -117,9 +117,10 @@ TEST_CASE("a kill at any moment leaves the last finished save loadable",
   const unsigned seed = std::random_device()();
   WARN("seed " << seed);
   std::mt19937 random(seed);
-  // Up to eight saves long, so that kills fall on saves, replacements, prunes.
-  const auto longest = 8 * duration_of_a_save().count() + 1;
-  TemporaryFolder folder;
+  // Up to sixteen saves long, so that kills fall on saves, replacements,
+  // prunes.
+  const auto longest = 16 * duration_of_a_save().count() + 1;
+  TemporaryFolder folder(fs::temp_directory_path());
   std::int64_t newest = 1;
   int num_hits = 0;
   save_step(real_file_system(), folder.path(), newest, kNumValues);

@@ -102,15 +102,16 @@ TEST_CASE("damaged newest checkpoint is reported and passed over", "[unit]") {
     fs::remove(newest / "manifest.json");
     expect_fallback(folder.path(), "open: expected a readable file");
   }
-  SECTION("every byte of the manifest matters") {
+  // Every single byte: manifest_test.cpp, in memory.
+  SECTION("damaged manifest") {
     const fs::path manifest = newest / "manifest.json";
     const std::size_t size = fs::file_size(manifest);
-    for (std::size_t at = 0; at < size; ++at) {
+    for (std::size_t at = 0; at < size; at += 97) {
       flip_byte(manifest, at);
       expect_fallback(folder.path(), "manifest.json] ");
       flip_byte(manifest, at);
     }
-    for (std::size_t length = 0; length < size; length += 7) {
+    for (std::size_t length = 0; length < size; length += 101) {
       const std::string whole = get_file(manifest);
       put_file(manifest, whole.substr(0, length));
       expect_fallback(folder.path(), "manifest.json] ");

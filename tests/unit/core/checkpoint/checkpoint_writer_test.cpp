@@ -2,6 +2,7 @@
 #include "core/checkpoint/checkpoint_writer.h"
 
 #include <algorithm>
+#include <array>
 
 #include <catch2/catch.hpp>
 
@@ -75,6 +76,29 @@ TEST_CASE("checkpoint comes back with tensors, state and files", "[unit]") {
   CHECK(scalar == "ab");
   CHECK_THROWS_WITH(reader.read("model", "nope", {}, {}),
                     Contains("model tensor is absent: expected \"nope\""));
+}
+
+TEST_CASE("example of docs/checkpoint_format.md is what is written", "[unit]") {
+  TemporaryFolder folder;
+  CheckpointWriter writer(real_file_system(), {folder.path(), 100});
+  const std::array<float, 2> weight = {1.0f, -2.0f};
+  const std::array<float, 2> moment = {0.5f, 0.25f};
+  const TensorSpec spec = {"norm.weight", Dtype::kF32, {2}};
+  writer.add_tensor("model",
+                    {spec, borrow_bytes(std::as_bytes(std::span(weight)))});
+  writer.add_tensor("optimizer/exp_avg",
+                    {spec, borrow_bytes(std::as_bytes(std::span(moment)))});
+  writer.set_rank_state(R"({"data":{"position":6400}})");
+  CheckpointState state;
+  state.trainer = R"({"step":100,"tokens_seen":51200})";
+  state.recipe = R"({"training":{"steps":200}})";
+  state.plugins = R"({"titan.adamw":{"version":"1.0.0"}})";
+  state.layout = R"({"dp_shard":1})";
+  const fs::path path = writer.commit(state);
+  const std::string document =
+      get_file(TITAN_SOURCE_DIR "/docs/checkpoint_format.md");
+  CHECK_THAT(document, Contains(get_file(path / "manifest.json")));
+  CHECK(fs::file_size(path / "model-rank0.safetensors") == 112);
 }
 
 TEST_CASE("saving a step again replaces it", "[unit]") {

@@ -86,6 +86,17 @@ TEST_CASE("edited manifest is told from one of another format", "[unit]") {
                 "expected a first line with titan.checkpoint/1");
 }
 
+TEST_CASE("every byte of the manifest matters", "[unit]") {
+  const std::string whole = manifest_text(sample());
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    INFO("byte " << at);
+    std::string text = whole;
+    text[at] = static_cast<char>(text[at] ^ 1);
+    CHECK_THROWS_AS(parse_manifest(text, "f"), titan::UserError);
+    CHECK_THROWS_AS(parse_manifest(whole.substr(0, at), "f"), titan::UserError);
+  }
+}
+
 TEST_CASE("sealed manifests with false content are refused", "[unit]") {
   check_refused(sealed("\"step\": 1"), "syntax error");
   check_refused(sealed("\"step\": 1}"), "key: expected \"world_size\"");
