@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Loading for real: each plugin of tests/abi/plugins is wrong in one way, and
+// each way has its own code and words.
+#include "core/plugin/registry.h"
+
+#include <string>
+
+#include "tests/unit/core/plugin/test_plugins.h"
+
+namespace titan::plugin::testing {
+namespace {
+
+constexpr const char* kKind = "titan.parallel/1";
+
+Caught load_failure(const std::string& path) {
+  const TemporaryFolder folder;
+  PluginRegistry registry(
+      &bare_host(), gather_host_facts(), options_in(folder));
+  const Caught caught = catch_user_error([&] { registry.load(path); });
+  // All or nothing: a plugin that failed left no trace.
+  CHECK(registry.components("").empty());
+  return caught;
+}
+
+struct BadPlugin {
+  const char* name;
+  Code code;
+  const char* words;
+};
+
+}  // namespace
+
+TEST_CASE("a good plugin loads and its table works", "[unit]") {
+  const TemporaryFolder folder;
+  PluginRegistry registry(
+      &bare_host(), gather_host_facts(), options_in(folder));
+  const auto plugin = registry.load(test_plugin("good"));
+  CHECK(plugin->name == "test.good");
+  CHECK(plugin->version == "1.0.0");
+  CHECK(plugin->sha256.size() == 64);
+
+  const Component& component = registry.find(kKind, "test.good.planner");
+  CHECK(component.owner == plugin);
+  CHECK(component.summary == "Plans nothing.");
+  const auto& table = component.as<titan_parallel_table>();
+  std::string plan;
+  const titan_text_sink sink{
+      sizeof sink, 0, &plan, [](void* self, titan_str piece) {
+        static_cast<std::string*>(self)->append(piece.data, piece.size);
+      }};
+  CHECK(table.plan(nullptr, {"{}", 2}, &sink, nullptr) == 0);
+  CHECK(plan == "{}");
+}
+
+TEST_CASE("every way to be wrong has its own code and words", "[unit]") {
+  const auto bad = GENERATE(values<BadPlugin>({
+      {"no_note", Code::kNoNote, "expected an ELF note of owner TITAN"},
+      {"no_entry", Code::kNoEntry, "titan_plugin_entry_v1"},
+      {"newer_major", Code::kAbiMajor, "expected major 1, got 2"},
+      {"newer_minor", Code::kAbiMinor, "got 1.99"},
+      {"newer_torch", Code::kTorchTooOld, "expected LibTorch >= 9.1.0"},
+      {"missing_symbol",
+       Code::kMissingSymbol,
+       "acme_function_that_nobody_defines"},
+      {"undefined_declared",
+       Code::kDlopen,
+       "undefined symbol: acme_function_that_nobody_defines"},
+      {"needs_undeclared", Code::kBadManifest, "libpcre2-8.so.0"},
+      {"unstable_symbol", Code::kUnstableSymbol, "_ZN2at5emptyEi"},
+      {"registers_ops", Code::kUnstableSymbol, "aoti_torch_library_init_def"},
+      {"too_new_shim", Code::kTorchTooOld, "torch_has_storage"},
+      {"returns_error", Code::kEntryFailed, "'no licence for acme'"},
+      {"throwing", Code::kEntryFailed, "'acme cannot start'"},
+      {"null_table", Code::kBadTable, "at null"},
+      {"absurd_table", Code::kBadTable, "got 1099511627776"},
+      {"crashing", Code::kProbeCrash, "signal 11"},
+      {"exiting", Code::kProbeCrash, "an exit with code 0"},
+      {"other_table", Code::kDescMismatch, "test.other.planner"},
+      {"exec_stack", Code::kHardening, "executable"},
+      {"relative_rpath", Code::kHardening, "'lib/here'"},
+  }));
+  CAPTURE(bad.name);
+  const Caught caught = load_failure(test_plugin(bad.name));
+  CHECK(caught.code == bad.code);
+  CHECK_THAT(caught.text, Catch::Contains(bad.words));
+  CHECK_THAT(
+      caught.text,
+      Catch::StartsWith("[plugin lib" + std::string(bad.name) + ".so] " +
+                        std::string(code_info(bad.code).name) + " (" +
+                        std::to_string(static_cast<int>(bad.code)) + "): "));
+}
+
+TEST_CASE("an entry that never returns is ended by the time limit", "[unit]") {
+  const TemporaryFolder folder;
+  LoadOptions options = options_in(folder);
+  options.probe_timeout = std::chrono::milliseconds(100);
+  PluginRegistry registry(&bare_host(), gather_host_facts(), options);
+  const Caught caught =
+      catch_user_error([&] { registry.load(test_plugin("hanging")); });
+  CHECK(caught.code == Code::kEntryTimeout);
+  CHECK_THAT(caught.text, Catch::Contains("no answer after 100 ms"));
+}
+
+TEST_CASE("a plugin of another string ABI is refused with both settings",
+          "[unit]") {
+  const Caught caught = load_failure(test_plugin("other_string"));
+  CHECK(caught.code == Code::kStringAbi);
+  CHECK_THAT(caught.text, Catch::Contains("_GLIBCXX_USE_CXX11_ABI=1"));
+  CHECK_THAT(caught.text, Catch::Contains("_GLIBCXX_USE_CXX11_ABI=0"));
+  CHECK_THAT(caught.text, Catch::Contains("g++ 4.8"));
+
+  // The reverse: the same host built the old way, a plugin built the new way.
+  const TemporaryFolder folder;
+  HostFacts old_host = gather_host_facts();
+  old_host.cxx11_abi = 0;
+  PluginRegistry registry(&bare_host(), old_host, options_in(folder));
+  CHECK(registry.load(test_plugin("other_string"))->name == "test.good");
+}
+
+TEST_CASE("two plugins with the same exported names each see their own",
+          "[unit]") {
+  const TemporaryFolder folder;
+  PluginRegistry registry(
+      &bare_host(), gather_host_facts(), options_in(folder));
+  const auto call = [](const LoadedPlugin& plugin) {
+    return static_cast<const int*>(plugin.get_interface({nullptr, 0}));
+  };
+  const auto one = registry.load(test_plugin("version_one"));
+  const auto two = registry.load(test_plugin("version_two"));
+  call(*one);
+  const int* of_one = call(*one);
+  const int* of_two = call(*two);
+  CHECK(of_one[0] == 1);  // int version()
+  CHECK(of_two[0] == 2);
+  CHECK(of_one[1] == 2);  // static counter, called twice and once
+  CHECK(of_two[1] == 1);
+  CHECK(of_one[2] == 12);  // exported counters of one name
+  CHECK(of_two[2] == 21);
+}
+
+}  // namespace titan::plugin::testing
