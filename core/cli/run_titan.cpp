@@ -14,7 +14,7 @@
 
 #include "core/cli/commands.h"
 #include "core/cli/libtorch_facts.h"
-#include "core/cli/nearest_word.h"
+#include "core/config/suggest.h"
 #include "core/version.h"
 
 namespace titan::cli {
@@ -40,8 +40,8 @@ std::string unknown_word_text(const CLI::App& app, const std::string& word) {
                              ": expected one that `titan --help` lists, got '",
                              word,
                              "'.");
-  if (const auto nearest = nearest_word(word, names))
-    message += text(" Did you mean '", *nearest, "'?");
+  if (const std::string known = config::nearest(word, names); !known.empty())
+    message += text(" Did you mean '", known, "'?");
   return message;
 }
 

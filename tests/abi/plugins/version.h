@@ -2,7 +2,9 @@
 /* Exported names that another plugin has too: each must see its own. */
 #include <string.h>
 static int counter;
-EXPORT int version(void) { return VERSION; }
+EXPORT int version(void) {
+  return VERSION;
+}
 EXPORT int shared_counter = 10 * VERSION;
 static const void* interface_of(titan_str id) {
   static int seen[3];

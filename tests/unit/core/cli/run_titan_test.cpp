@@ -73,6 +73,12 @@ TEST_CASE("an unknown command is a user error that repeats it", "[unit]") {
                  Catch::Contains("got 'xyzzy'."));
 }
 
+TEST_CASE("a slip in a command's name gets the name that was meant", "[unit]") {
+  const Outcome outcome = run({"docter"});
+  CHECK(outcome.code == 2);
+  CHECK_THAT(outcome.err, Catch::EndsWith("Did you mean 'doctor'?\n"));
+}
+
 TEST_CASE("an unknown option is a user error", "[unit]") {
   const Outcome outcome = run({"--frobnicate"});
   CHECK(outcome.code == 2);
