@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/data/source.h"
 
+#include <random>
+
 #include <catch2/catch.hpp>
 
 #include <titan/error.h>
@@ -110,4 +112,27 @@ TEST_CASE("missing and empty files are named before reading", "[unit]") {
                     Catch::Contains("file is empty: " + empty));
   CHECK_THROWS_WITH(titan::make_text_source({folder.path()}),
                     Catch::Contains("no such file: "));
+}
+
+TEST_CASE("damaged lines are skipped one by one, never more, seed 11",
+          "[unit]") {
+  const TemporaryFolder folder;
+  std::mt19937 random(11);
+  std::string bytes;
+  const int num_lines = 2000;
+  for (int i = 0; i < num_lines; ++i) {
+    std::string line = R"({"text": "caf\u00e9 \ud83d\ude00", "n": [1, {}]})";
+    if (i % 2) {
+      const char damage = static_cast<char>(random());
+      line[random() % line.size()] = damage == '\n' ? ' ' : damage;
+    }
+    bytes += line + "\n";
+  }
+  const auto source = titan::make_jsonl_source(
+      {folder.write("a.jsonl", bytes)}, "text", OnBadLine::kSkip);
+  const auto num_read = static_cast<int64_t>(read_all(*source).size());
+  const titan::SourceReport& report = source->report();
+  CHECK(num_read >= num_lines / 2);
+  CHECK(report.num_bad_lines > 0);
+  CHECK(num_read + report.num_bad_lines == num_lines);
 }
