@@ -242,40 +242,43 @@ inline void append_json_double(std::string& out, double value) {
   if (out.find_first_of(".e", begin) == std::string::npos) out.append(".0");
 }
 
-inline void append_json(std::string& out, const Json& value);
-
-inline void append_json_members(std::string& out, const Json& value) {
-  const char* separator = "";
-  for (const auto& [key, item] : value.members()) {
-    out.append(separator);
-    append_json_string(out, key);
-    out.push_back(':');
-    append_json(out, item);
-    separator = ",";
-  }
-}
-
 inline void append_json(std::string& out, const Json& value) {
   if (value.is_null()) return out.append("null"), void();
   if (value.is_bool()) return append_text(out, value.flag());
   if (value.is_int()) return append_text(out, value.i64());
   if (value.is_number()) return append_json_double(out, value.f64());
   if (value.is_string()) return append_json_string(out, value.str());
+  const char* separator = "";
   out.push_back(value.is_object() ? '{' : '[');
-  if (value.is_object()) {
-    append_json_members(out, value);
-  } else {
-    const char* separator = "";
-    for (const Json& item : value.items()) {
-      out.append(separator);
-      append_json(out, item);
-      separator = ",";
+  for (std::size_t i = 0; i < value.size(); ++i, separator = ",") {
+    out.append(separator);
+    if (value.is_array()) {
+      append_json(out, value.items()[i]);
+      continue;
     }
+    append_json_string(out, value.members()[i].first);
+    out.push_back(':');
+    append_json(out, value.members()[i].second);
   }
   out.push_back(value.is_object() ? '}' : ']');
 }
 
 }  // namespace detail
+
+[[gnu::cold]] inline Json::Json() = default;
+[[gnu::cold]] inline Json::Json(const Json&) = default;
+[[gnu::cold]] inline Json::Json(Json&&) noexcept = default;
+[[gnu::cold]] inline Json& Json::operator=(const Json&) = default;
+[[gnu::cold]] inline Json& Json::operator=(Json&&) noexcept = default;
+[[gnu::cold]] inline Json::~Json() = default;
+
+[[gnu::cold]] inline Json& Json::operator[](std::string_view key) {
+  if (is_null()) value_ = Object{};
+  auto& all = mutable_members();
+  for (Member& member : all)
+    if (member.first == key) return member.second;
+  return all.emplace_back(std::string(key), Json()).second;
+}
 
 inline Json Json::parse(std::string_view text) {
   return detail::JsonReader(text).document();

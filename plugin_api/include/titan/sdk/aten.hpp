@@ -59,6 +59,7 @@ struct Value : titan_value {
   Value(IntList items)
       : titan_value{TITAN_VALUE_INT_LIST, 0, 0, 0, items.data(), items.size()} {
   }
+  Value(const std::vector<int64_t>& items) : Value(IntList(items)) {}
   Value(std::span<const double> items)
       : titan_value{TITAN_VALUE_DOUBLE_LIST,
                     0,

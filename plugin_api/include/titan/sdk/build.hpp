@@ -85,25 +85,28 @@ class Sequence {
 };
 
 /// A node of the tree, or the name of one that its constructor will make.
+// Functions are kept out of line: built once, not worth compile time.
 class Build {
  public:
   explicit Build(titan_builder* builder)
       : builder_(builder), node_(detail::builder().root(builder)) {}
 
   /// The child `name`. A parent without code becomes a plain container.
-  Build operator/(std::string_view name) const {
+  [[gnu::noinline]] Build operator/(std::string_view name) const {
     Build child(*this);
     child.parent_ = node();
     child.name_ = name;
     child.node_ = nullptr;
     return child;
   }
-  Build operator/(int64_t index) const { return *this / text(index); }
+  [[gnu::noinline]] Build operator/(int64_t index) const {
+    return *this / text(index);
+  }
 
   /// A call site of an op inside this module; see Op.
-  titan_slot* op(std::string_view site,
-                 std::string_view op_id,
-                 Attributes attributes = {}) const {
+  [[gnu::noinline]] titan_slot* op(std::string_view site,
+                                   std::string_view op_id,
+                                   Attributes attributes = {}) const {
     const titan_op_spec spec = op_spec(op_id, attributes);
     titan_slot* slot = nullptr;
     detail::build_call(detail::builder().op,
@@ -170,7 +173,7 @@ class Build {
   titan_module* parent() const { return parent_; }
   std::string_view name() const { return name_; }
   void become(titan_module* node) { node_ = node; }
-  titan_module* node() const {
+  [[gnu::noinline]] titan_module* node() const {
     if (node_ == nullptr)
       detail::build_call(detail::builder().container,
                          builder_,

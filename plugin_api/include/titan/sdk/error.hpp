@@ -4,7 +4,6 @@
 // UserError stays a UserError through any number of crossings.
 #pragma once
 
-#include <algorithm>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -82,7 +81,8 @@ inline int32_t write_error(titan_error* out,
                            int code,
                            std::string_view message) {
   if (out == nullptr) return code;
-  const std::size_t size = std::min(message.size(), sizeof(out->message) - 1);
+  constexpr std::size_t kMost = sizeof(titan_error::message) - 1;
+  const std::size_t size = message.size() < kMost ? message.size() : kMost;
   std::memcpy(out->message, message.data(), size);
   out->message[size] = '\0';
   out->code = code;

@@ -6,8 +6,8 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
-#include <mutex>
 #include <string_view>
+#include <type_traits>
 
 #include <titan/abi.h>
 #include <titan/sdk/error.hpp>
@@ -50,7 +50,7 @@ template <typename Body>
 void parallel_for(int64_t begin, int64_t end, int64_t grain, Body&& body) {
   struct State {
     std::remove_reference_t<Body>* body;
-    std::once_flag once;
+    std::atomic_flag has_error;
     std::exception_ptr error;
   } state{&body, {}, nullptr};
   host().parallel_for(
@@ -63,8 +63,8 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, Body&& body) {
         try {
           (*shared.body)(first, last);
         } catch (...) {
-          std::call_once(shared.once,
-                         [&] { shared.error = std::current_exception(); });
+          if (!shared.has_error.test_and_set())
+            shared.error = std::current_exception();
         }
       },
       &state);

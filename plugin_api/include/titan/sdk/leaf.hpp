@@ -73,10 +73,10 @@ struct ParameterSpec {
 /// A module that is one op and its parameters.
 class Leaf {
  public:
-  Leaf(const Build& b,
-       std::string_view op_id,
-       Attributes attributes,
-       const std::vector<ParameterSpec>& parameters) {
+  [[gnu::noinline]] Leaf(const Build& b,
+                         std::string_view op_id,
+                         Attributes attributes,
+                         const std::vector<ParameterSpec>& parameters) {
     std::vector<titan_parameter_spec> raw;
     for (const ParameterSpec& parameter : parameters)
       raw.push_back(parameter.raw());
@@ -113,7 +113,10 @@ struct Features {
 /// y = x W^T (+ b); weight [out, in].
 class Linear : public Leaf {
  public:
-  Linear(const Build& b, Features f, Init init, Shard shard = replicate())
+  [[gnu::noinline]] Linear(const Build& b,
+                           Features f,
+                           Init init,
+                           Shard shard = replicate())
       : Leaf(b, "titan.linear/1", {}, parameters(f, init, shard)) {}
 
  private:
@@ -139,7 +142,10 @@ struct Table {
 /// Rows of a table [rows, dim] by integer ids.
 class Embedding : public Leaf {
  public:
-  Embedding(const Build& b, Table t, Init init, Shard shard = replicate())
+  [[gnu::noinline]] Embedding(const Build& b,
+                              Table t,
+                              Init init,
+                              Shard shard = replicate())
       : Leaf(b,
              "titan.embedding/1",
              {},
@@ -157,7 +163,7 @@ struct NormOptions {
 /// x / sqrt(mean(x^2) + eps) * (offset + w)
 class RMSNorm : public Leaf {
  public:
-  RMSNorm(const Build& b, int64_t dim, NormOptions options)
+  [[gnu::noinline]] RMSNorm(const Build& b, int64_t dim, NormOptions options)
       : Leaf(b,
              "titan.rms_norm/1",
              {{"eps", options.eps},
@@ -175,7 +181,7 @@ class RMSNorm : public Leaf {
 /// (x - mean) / sqrt(var + eps) * w + b
 class LayerNorm : public Leaf {
  public:
-  LayerNorm(const Build& b, int64_t dim, NormOptions options)
+  [[gnu::noinline]] LayerNorm(const Build& b, int64_t dim, NormOptions options)
       : Leaf(b,
              "titan.layer_norm/1",
              {{"eps", options.eps}},
@@ -193,10 +199,10 @@ class LayerNorm : public Leaf {
 /// A parameter that a composite uses itself: `b / "sinks"`.
 class Parameter {
  public:
-  Parameter(const Build& b,
-            std::vector<int64_t> sizes,
-            Init init,
-            Shard shard = replicate()) {
+  [[gnu::noinline]] Parameter(const Build& b,
+                              std::vector<int64_t> sizes,
+                              Init init,
+                              Shard shard = replicate()) {
     const ParameterSpec spec{b.name(), std::move(sizes), init, shard};
     const titan_parameter_spec raw = spec.raw();
     detail::build_call(
@@ -222,10 +228,10 @@ enum class BufferKind : uint32_t {
 /// A buffer of the model; zeros unless `initial` says otherwise.
 class Buffer {
  public:
-  Buffer(const Build& b,
-         std::vector<int64_t> sizes,
-         Dtype dtype,
-         BufferKind kind)
+  [[gnu::noinline]] Buffer(const Build& b,
+                           std::vector<int64_t> sizes,
+                           Dtype dtype,
+                           BufferKind kind)
       : builder_(b.builder()) {
     const TensorSpec spec{
         std::move(sizes), std::string(b.name()), dtype, /*flags=*/0};

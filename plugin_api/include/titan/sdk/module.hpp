@@ -138,9 +138,9 @@ int32_t forward_trampoline(void* self,
 
 /// Base of a composite module: `class Block : public titan::Module<Block>`.
 /// `forward(Context&, Tensor | array<Tensor, N> | vector<Tensor>...)` returns
-/// a Tensor, an array or tuple of them, or a vector (then the class has
-/// `int num_outputs() const`). Neither copied nor moved: the host knows its
-/// address.
+/// a Tensor, an array or tuple of them, or a vector (called by another module
+/// it needs `int num_outputs() const`). Neither copied nor moved: the host
+/// knows its address.
 template <typename Derived>
 class Module {
  public:
@@ -204,14 +204,21 @@ class Module {
   titan_module* handle_ = nullptr;
 };
 
-/// "layers.0", "layers.1", ...: Block is built with (Build, extra..., index).
+/// "layers.0", "layers.1", ...: Block is built with (Build, extra..., index),
+/// or without the index if it does not take one.
 template <typename Block>
 class ModuleList {
  public:
   template <typename... Extra>
   ModuleList(Build b, int64_t count, const Extra&... extra) {
     for (int64_t i = 0; i < count; ++i)
-      blocks_.emplace_back(b / i, extra..., i);
+      if constexpr (std::is_constructible_v<Block,
+                                            Build,
+                                            const Extra&...,
+                                            int64_t>)
+        blocks_.emplace_back(b / i, extra..., i);
+      else
+        blocks_.emplace_back(b / i, extra...);
   }
   auto begin() const { return blocks_.begin(); }
   auto end() const { return blocks_.end(); }

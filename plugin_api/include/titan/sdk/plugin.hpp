@@ -3,7 +3,6 @@
 // both from the same constants.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
@@ -93,7 +92,9 @@ int32_t enter(const titan_host_api* api,
     constexpr auto kCount = std::tuple_size_v<decltype(kPlugin.components)>;
     const auto list = components<Plugin>(std::make_index_sequence<kCount>());
     titan_plugin filled{};
-    filled.struct_size = std::min<uint32_t>(out->struct_size, sizeof(filled));
+    filled.struct_size = out->struct_size < sizeof(filled)
+                             ? out->struct_size
+                             : uint32_t{sizeof(filled)};
     filled.abi_minor_built = TITAN_ABI_MINOR;
     filled.name = str(kPlugin.about.name);
     filled.version = str(kPlugin.about.version);
