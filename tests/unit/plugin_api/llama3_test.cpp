@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <catch2/catch.hpp>
+
+#include <titan/json.hpp>
+
+#include "tests/unit/plugin_api/loaded_plugin.h"
+
+namespace {
+
+using symbolic::Tree;
+using titan::Json;
+
+const symbolic::LoadedPlugin& plugin() {
+  static const symbolic::LoadedPlugin loaded("plugins/libtitan_llama3.so");
+  return loaded;
+}
+
+const titan_model_table& table() {
+  return plugin().table<titan_model_table>();
+}
+
+struct TextSink {
+  std::string text;
+  titan_text_sink raw{sizeof(titan_text_sink),
+                      0,
+                      this,
+                      [](void* self, titan_str piece) {
+                        static_cast<TextSink*>(self)->text +=
+                            titan::detail::view(piece);
+                      }};
+};
+
+class Model {
+ public:
+  explicit Model(const std::string& json) {
+    const auto config = plugin().config(json);
+    titan::detail::HostError error;
+    titan::detail::check(
+        table().create(&symbolic::host_api(), config.as_abi(), &object, error),
+        error);
+    titan::detail::check(table().build(object, tree.as_abi(), error), error);
+    CHECK(config.unread().empty());
+  }
+  ~Model() { table().destroy(object); }
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
+  int64_t num_parameters() const {
+    int64_t total = 0;
+    for (const auto& parameter : tree.parameters) {
+      if (!tree.ties.empty() && parameter->fqn == "lm_head.weight") continue;
+      int64_t count = 1;
+      for (const int64_t size : parameter->sizes) count *= size;
+      total += count;
+    }
+    return total;
+  }
+
+  Tree tree;
+  titan_object* object = nullptr;
+};
+
+std::string flavor(std::string_view name) {
+  for (uint64_t i = 0; i < table().num_flavors; ++i)
+    if (titan::detail::view(table().flavors[i]->name) == name)
+      return std::string(titan::detail::view(table().flavors[i]->config));
+  return "";
+}
+
+const std::string kTiny =
+    R"({"dim":8,"num_layers":2,"num_heads":4,"num_kv_heads":2,)"
+    R"("hidden_dim":16,"vocab_size":32})";
+
+std::string with(std::string json, const std::string& more) {
+  json.back() = ',';
+  return json + more + "}";
+}
+
+Json from_hf(const std::string& json) {
+  const titan::config::ComponentConfig hf(
+      titan::config::Value::from_json(json, "config.json"), "hf");
+  TextSink sink;
+  titan::detail::HostError error;
+  titan::detail::check(
+      table().config_from_hf(
+          &symbolic::host_api(), hf.as_abi(), &sink.raw, error),
+      error);
+  return Json::parse(sink.text);
+}
+
+const std::string kHf =
+    R"({"model_type":"llama","hidden_size":64,"num_hidden_layers":2,)"
+    R"("num_attention_heads":4,"num_key_value_heads":2,)"
+    R"("intermediate_size":96,"vocab_size":256,"rms_norm_eps":1e-5,)"
+    R"("max_position_embeddings":128})";
+
+}  // namespace
+
+TEST_CASE("llama3 declares its sequence, tokens going into the embedding",
+          "[unit]") {
+  const Model model(kTiny);
+  CHECK(model.tree.items ==
+        std::vector<std::string>{"tok_embeddings(batch tokens) -> [-1, 8]",
+                                 "layers.0() -> [-1, 8]",
+                                 "layers.1() -> [-1, 8]",
+                                 "norm() -> [-1, 8]"});
+  CHECK(model.tree.head == "lm_head");
+}
+
+TEST_CASE("llama3's block computes attention and feed-forward in order",
+          "[unit]") {
+  const Model model(kTiny);
+  const int64_t before = symbolic::live_references();
+  const std::string attention =
+      symbolic::run(model.tree.module("layers.0.attention"), {"x"})[0];
+  const auto head = [](const std::string& name) {
+    return "unflatten.int(layers.0.attention.qkv_linear." + name +
+           "(x), -1, [-1, 2])";
+  };
+  const std::string rope = "layers.0.attention.rope(";
+  CHECK(attention ==
+        "layers.0.attention.wo(flatten.using_ints("
+        "layers.0.attention.inner(" +
+            rope + head("wq") + ", positions), " + rope + head("wk") +
+            ", positions), " + head("wv") + ", cu_seqlens, doc_id), -2, -1))");
+  CHECK(symbolic::run(model.tree.module("layers.0.feed_forward"), {"x"})[0] ==
+        "layers.0.feed_forward.w2(layers.0.feed_forward.swiglu("
+        "layers.0.feed_forward.w1(x), layers.0.feed_forward.w3(x)))");
+  const std::string block =
+      symbolic::run(model.tree.module("layers.0"), {"x"})[0];
+  CHECK(block.rfind("add.Tensor(add.Tensor(x, layers.0.attention.wo(", 0) == 0);
+  CHECK(symbolic::live_references() == before);
+}
+
+TEST_CASE("llama3's forward refuses a wrong number of inputs", "[unit]") {
+  const Model model(kTiny);
+  CHECK_THROWS_AS(symbolic::run(model.tree.module("layers.0"), {"x", "y"}),
+                  titan::BugError);
+}
+
+TEST_CASE("llama3's flavors have the published sizes", "[unit]") {
+  // Released checkpoints; debugmodel from its shapes. A tied weight counts
+  // once.
+  const std::pair<const char*, int64_t> sizes[] = {
+      {"debugmodel", 6163712},
+      {"1B", 1235814400},
+      {"3B", 3212749824},
+      {"8B", 8030261248},
+      {"70B", 70553706496},
+      {"405B", 405853388800},
+  };
+  for (const auto& [name, count] : sizes) {
+    INFO(name);
+    CHECK(Model(flavor(name)).num_parameters() == count);
+  }
+}
+
+TEST_CASE("llama3 counts FLOPs by the formula 6 N + attention", "[unit]") {
+  const Model model(flavor("debugmodel"));
+  double flops = 0;
+  titan::detail::HostError error;
+  titan::detail::check(
+      table().flops_per_token(model.object, 2048, &flops, error), error);
+  const double looked_up = 2048.0 * 256;
+  const double n = static_cast<double>(model.num_parameters()) - looked_up;
+  CHECK(flops == 6 * n + 6.0 * 6 * 16 * (16 + 16) * 2048);
+}
+
+TEST_CASE("llama3 starts each parameter by its rule", "[unit]") {
+  const Model model(kTiny);
+  const auto& embedding = model.tree.parameter("tok_embeddings.weight").spec;
+  CHECK(embedding.init == TITAN_INIT_NORMAL);
+  CHECK(embedding.std == 1);
+  const auto& wq =
+      model.tree.parameter("layers.1.attention.qkv_linear.wq.weight").spec;
+  CHECK(wq.init == TITAN_INIT_TRUNC_NORMAL);
+  CHECK(wq.std == 0.02);
+  CHECK(wq.high == 2);
+  CHECK(wq.shard == TITAN_SHARD_COLUMN);
+  CHECK(wq.shard_granule == 2);
+  const auto& w2 = model.tree.parameter("layers.1.feed_forward.w2.weight").spec;
+  CHECK(w2.std == Approx(0.01));
+  CHECK(w2.shard == TITAN_SHARD_ROW);
+  const auto& head = model.tree.parameter("lm_head.weight").spec;
+  CHECK(head.std == Approx(1 / std::sqrt(8.0)));
+  CHECK(head.low == Approx(-3 / std::sqrt(8.0)));
+  CHECK(model.tree.parameter("norm.weight").spec.mean == 1);
+}
+
+TEST_CASE("llama3 ties the head to the embedding, which starts as a head",
+          "[unit]") {
+  const Model model(with(kTiny, R"("tie_embeddings":true)"));
+  CHECK(model.tree.ties ==
+        std::vector<std::string>{"lm_head = tok_embeddings.weight"});
+  CHECK(model.tree.parameter("tok_embeddings.weight").spec.std ==
+        Approx(1 / std::sqrt(8.0)));
+}
+
+TEST_CASE("llama3 refuses keys that do not fit together", "[unit]") {
+  CHECK_THROWS_WITH(Model(with(kTiny, R"("head_dim":3)")),
+                    Catch::Contains("[model.head_dim] rotary embedding turns "
+                                    "pairs: expected an even number, got 3"));
+  CHECK_THROWS_WITH(
+      Model(R"({"num_heads":32,"num_kv_heads":6})"),
+      "[model.num_kv_heads] must divide num_heads: expected a divisor of 32, "
+      "got 6");
+  CHECK_THROWS_AS(Model(R"({"dim":10,"num_heads":4,"num_kv_heads":4})"),
+                  titan::UserError);
+}
+
+TEST_CASE("llama3 imports every form of rope in config.json", "[unit]") {
+  const auto rope = [](const std::string& more) {
+    return from_hf(with(kHf, more)).at("rope").dump();
+  };
+  CHECK(from_hf(kHf).at("rope").dump() == R"({"theta":10000.0})");
+  CHECK(rope(R"("rope_theta":5e5,"rope_scaling":null)") ==
+        R"({"theta":5e+05})");
+  const std::string llama =
+      R"({"theta":5e+05,"scaling":{"type":"llama","factor":8.0,)"
+      R"("original_max_position":64,"low_freq_factor":1.0,)"
+      R"("high_freq_factor":4.0}})";
+  CHECK(rope(R"("rope_parameters":{"rope_type":"llama3","rope_theta":500000.0,)"
+             R"("factor":8.0,"low_freq_factor":1.0,"high_freq_factor":4.0,)"
+             R"("original_max_position_embeddings":64})") == llama);
+  CHECK(rope(R"("rope_theta":500000.0,"rope_scaling":{"rope_type":"llama3",)"
+             R"("factor":8.0,"low_freq_factor":1.0,"high_freq_factor":4.0,)"
+             R"("original_max_position_embeddings":64})") == llama);
+  CHECK(rope(R"("rope_scaling":{"type":"linear","factor":2})") ==
+        R"({"theta":10000.0,"scaling":{"type":"linear","factor":2.0}})");
+  CHECK(rope(R"("rope_scaling":{"type":"yarn","factor":4.0})") ==
+        R"({"theta":10000.0,"scaling":{"type":"yarn","factor":4.0,)"
+        R"("original_max_position":128,"beta_fast":32.0,"beta_slow":1.0,)"
+        R"("truncate":true}})");
+  CHECK_THROWS_WITH(rope(R"("rope_scaling":{"type":"dynamic","factor":4.0})"),
+                    Catch::Contains("expected default, llama3, linear or "
+                                    "yarn, got dynamic"));
+}
+
+TEST_CASE("llama3's imported config builds, and exports what it imported",
+          "[unit]") {
+  const std::string rope =
+      R"("attention_bias":true,"mlp_bias":true,"rope_parameters":{)"
+      R"("rope_type":"llama3","rope_theta":500000.0,"factor":8.0,)"
+      R"("low_freq_factor":1.0,"high_freq_factor":4.0,)"
+      R"("original_max_position_embeddings":64})";
+  const Json config = from_hf(with(kHf, rope));
+  const Model model(config.dump());
+  CHECK(model.tree.parameter("layers.0.attention.wo.bias").spec.shard ==
+        TITAN_SHARD_REPLICATE);
+  TextSink sink;
+  titan::detail::HostError error;
+  titan::detail::check(table().config_to_hf(model.object, &sink.raw, error),
+                       error);
+  Json again = from_hf(sink.text);
+  CHECK(again.at("head_dim").i64() == 16);
+  Json expected = config;
+  expected["head_dim"] = 16;
+  for (const auto& [key, value] : expected.members()) {
+    INFO(key);
+    if (key != "rope") CHECK(again.at(key) == value);
+  }
+  CHECK(again.at("rope").at("scaling").at("factor").f64() == 8);
+}
+
+TEST_CASE("llama3's YaRN factor scales the softmax twice", "[unit]") {
+  const Model model(
+      with(kTiny, R"("rope":{"scaling":{"type":"yarn","factor":4}})"));
+  const double factor = 0.1 * std::log(4.0) + 1;
+  const auto& site = model.tree.site("layers.0.attention.inner");
+  CHECK(site.attributes.at("scale").real ==
+        Approx(factor * factor / std::sqrt(2.0)));
+  CHECK(model.tree.site("layers.0.attention.rope").strings.at("scaling") ==
+        "yarn");
+}
+
+TEST_CASE("llama3's key rules cover every parameter once", "[unit]") {
+  const Model model(with(kTiny, R"("attention_bias":true,"mlp_bias":true)"));
+  struct Rules {
+    std::map<std::string, titan_key_rule> by_native;
+  } rules;
+  const titan_key_sink sink{
+      sizeof(titan_key_sink),
+      0,
+      &rules,
+      [](void* self, const titan_key_rule* r) {
+        if (r->transform == TITAN_KEY_IGNORE) return;
+        auto& by_native = static_cast<Rules*>(self)->by_native;
+        CHECK(by_native
+                  .try_emplace(std::string(titan::detail::view(r->native)), *r)
+                  .second);
+      }};
+  titan::detail::HostError error;
+  titan::detail::check(table().describe_keys(model.object, &sink, error),
+                       error);
+  for (const auto& parameter : model.tree.parameters) {
+    std::string pattern = parameter->fqn;
+    if (pattern.rfind("layers.", 0) == 0) pattern.replace(7, 1, "{i}");
+    INFO(pattern);
+    CHECK(rules.by_native.count(pattern) == 1);
+  }
+  const auto& wq =
+      rules.by_native.at("layers.{i}.attention.qkv_linear.wq.bias");
+  CHECK(wq.transform == TITAN_KEY_ROPE_ROWS);
+  CHECK(wq.arg0 == 2);
+}
