@@ -55,6 +55,11 @@ class Kernel {
 /// The spec's own reference as a kernel.
 std::shared_ptr<const Kernel> reference_kernel(const OpSpec& spec);
 
+/// Gradients of the spec's forward by autograd (vjp.cpp): for ops without a
+/// backward of their own, and the yardstick of those that have one.
+std::vector<at::Tensor> reference_vjp(const OpSpec& spec,
+                                      const BackwardCall& call);
+
 /// Kernels by op. Filled by the loader, then read by selectors. [thread: loader
 /// writes; any reads after]
 class KernelRegistry {

@@ -72,11 +72,13 @@ class KernelSelector {
                  Hardware hardware = Hardware::current());
 
   /// Chooses for one call site and one shape class. UserError when a pin cannot
-  /// run here. Pure but for marking overrides as used. [thread: any]
+  /// run here. `needs_backward` refuses kernels without one. Pure but for
+  /// marking overrides as used. [thread: any]
   Selection select(const OpSpec& spec,
                    const Attributes& attributes,
                    const std::vector<TensorMeta>& inputs,
-                   std::string_view fqn) const;
+                   std::string_view fqn,
+                   bool needs_backward = false) const;
 
   /// Marks which overrides the call site `fqn` of `op_id` meets. Slots do so at
   /// construction, so that check_all_used works before the first step.

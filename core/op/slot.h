@@ -17,9 +17,12 @@
 
 namespace titan::op {
 
+struct RegisteredOp;
+
 /// What never changes of a call site; shared with the autograd nodes it made.
 struct CallSite {
   const OpSpec& spec;
+  const RegisteredOp& registered;
   std::string fqn;   // "layers.0.attention"
   std::string site;  // "sdpa"; empty for a leaf
   Attributes attributes;
@@ -29,7 +32,7 @@ struct CallSite {
 
 /// A call site with a kernel chosen for one shape class. `id` is the integer
 /// argument of the dispatcher ops; find_binding gets back here.
-struct Binding {
+struct Binding : std::enable_shared_from_this<Binding> {
   std::shared_ptr<const CallSite> call_site;
   Selection selection;
   int64_t id = 0;

@@ -96,6 +96,13 @@ struct OpSpec {
   std::function<ForwardResult(const ForwardCall&)> forward;
   /// Null: the vector-Jacobian product of `forward`, by autograd.
   std::function<std::vector<at::Tensor>(const BackwardCall&)> backward;
+  /// Shapes of the inputs' gradients from (attributes, grad_outputs, inputs as
+  /// kept). Needed when a differentiable input is not kept for backward; null:
+  /// a gradient is like its input.
+  std::function<std::vector<TensorMeta>(const Attributes&,
+                                        const std::vector<TensorMeta>&,
+                                        const std::vector<TensorMeta>&)>
+      grad_shapes;
   /// Floating-point operations of forward; null counts as zero. Backward is
   /// taken as `backward_flops_ratio` times forward.
   std::function<double(const Attributes&, const std::vector<TensorMeta>&)>
@@ -120,6 +127,14 @@ struct OpSpec {
 Attributes bind_attributes(const OpSpec& spec,
                            const Attributes& given,
                            std::string_view where);
+
+/// Shapes of the gradients that `want` asks for; the others are undefined.
+std::vector<TensorMeta> infer_grad_shapes(
+    const OpSpec& spec,
+    const Attributes& attributes,
+    const std::vector<TensorMeta>& grad_outputs,
+    const std::vector<TensorMeta>& inputs,
+    uint64_t want);
 
 /// Checks number, presence, dtypes (float inputs agree) of the inputs, then
 /// calls the shape function. Throws UserError with op, FQN and all shapes.

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The first-party ops, one file each, and what those files share.
+#pragma once
+
+#include <vector>
+
+#include <titan/error.h>
+
+#include "core/op/spec.h"
+
+namespace titan::op::reference {
+
+OpSpec adamw_spec();
+OpSpec attention_spec();
+OpSpec cross_entropy_spec();
+OpSpec embedding_spec();
+OpSpec fused_linear_cross_entropy_spec();
+OpSpec layer_norm_spec();
+OpSpec linear_spec();
+OpSpec rms_norm_spec();
+OpSpec rope_complex_spec();
+OpSpec rope_cos_sin_spec();
+OpSpec swiglu_spec();
+
+/// All of the above.
+std::vector<OpSpec> first_party_ops();
+
+/// A label of this value counts for nothing (PyTorch's ignore_index).
+inline constexpr int64_t kIgnoredLabel = -100;
+
+/// UserError unless every label is kIgnoredLabel or in [0, vocabulary). Reads
+/// the labels, so on the CPU only; elsewhere the device asserts.
+void check_labels(const at::Tensor& labels, int64_t vocabulary);
+
+/// Throws UserError "what: expected ..., got ...": infer_shapes adds the op,
+/// the FQN and all shapes.
+void expect_dim(const TensorMeta& tensor,
+                std::string_view name,
+                int64_t dim,
+                int64_t expected);
+void expect_num_dims(const TensorMeta& tensor,
+                     std::string_view name,
+                     int64_t expected);
+void expect_dtype(const TensorMeta& tensor,
+                  std::string_view name,
+                  at::ScalarType expected);
+void expect_floating(const TensorMeta& tensor, std::string_view name);
+void expect_integer(const TensorMeta& tensor, std::string_view name);
+
+/// Standard normal, drawn in float64 from `seed` and rounded to `dtype`.
+at::Tensor random_normal(at::IntArrayRef sizes,
+                         at::ScalarType dtype,
+                         uint64_t seed);
+/// Uniform in [0, bound), int64.
+at::Tensor random_ids(at::IntArrayRef sizes, int64_t bound, uint64_t seed);
+
+/// Tolerances of an op whose error is one rounding of its result per element:
+/// half an ulp relative, times `slack`.
+std::map<at::ScalarType, Tolerance> rounding_tolerances(double slack,
+                                                        std::string origin);
+
+}  // namespace titan::op::reference
