@@ -12,7 +12,8 @@
 namespace {
 
 const symbolic::LoadedPlugin& plugin() {
-  static const symbolic::LoadedPlugin loaded("tests/abi/libexample_swiglu.so");
+  static const symbolic::LoadedPlugin loaded(
+      "tests/abi/written_with_sdk/libexample_swiglu.so");
   return loaded;
 }
 
