@@ -7,9 +7,11 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <unistd.h>
 
 #include <titan/abi.h>
 
+#include "core/observe/cpu_features.h"
 #include "core/plugin/mapped_object.h"
 
 namespace titan::plugin {
@@ -83,6 +85,21 @@ TorchVersion find_torch_version() {
   return byte(0) << 32 | byte(1) << 16 | byte(2);
 }
 
+std::uint64_t cpu_feature_bits() {
+  const CpuFeatures cpu = detect_cpu_features();
+  std::uint64_t out = 0;
+  if (cpu.avx2) out |= TITAN_CPU_AVX2 | TITAN_CPU_FMA;
+  if (cpu.avx512f) out |= TITAN_CPU_AVX512F;
+  if (cpu.avx512bw) out |= TITAN_CPU_AVX512BW;
+  if (cpu.avx512vl) out |= TITAN_CPU_AVX512VL;
+  if (cpu.avx512dq) out |= TITAN_CPU_AVX512DQ;
+  if (cpu.avx512_bf16) out |= TITAN_CPU_AVX512_BF16;
+  if (cpu.amx_bf16 || cpu.amx_int8) out |= TITAN_CPU_AMX_TILE;
+  if (cpu.amx_bf16) out |= TITAN_CPU_AMX_BF16;
+  if (cpu.amx_int8) out |= TITAN_CPU_AMX_INT8;
+  return out;
+}
+
 }  // namespace
 
 HostFacts gather_host_facts() {
@@ -96,6 +113,10 @@ HostFacts gather_host_facts() {
   out.has_symbol = [](const std::string& name) {
     return ::dlsym(RTLD_DEFAULT, name.c_str()) != nullptr;
   };
+  out.cpu_features = cpu_feature_bits();
+  // Which GPU it is takes the driver a second to say; that there is none is
+  // plain, and then CUDA plugins are skipped instead of failing to load.
+  if (::access("/dev/nvidiactl", F_OK) != 0) out.cuda_archs.emplace();
   return out;
 }
 

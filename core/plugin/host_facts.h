@@ -29,7 +29,9 @@ struct HostFacts {
   std::function<bool(const std::string&)> has_symbol;
   /// TITAN_CPU_... bits; nothing = kernels are not judged by CPU.
   std::optional<std::uint64_t> cpu_features;
-  /// Compute capabilities of the GPUs here, as 90; nothing = not judged.
+  /// Compute capabilities of the GPUs here, as 90; nothing = not judged. Set by
+  /// whoever has asked the driver (observe/gpu_facts.h); gathered: empty where
+  /// there is no NVIDIA device at all.
   std::optional<std::vector<std::uint32_t>> cuda_archs;
 };
 
