@@ -15,4 +15,21 @@ function(titan_add_plugin name)
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON
     SKIP_BUILD_RPATH ON INSTALL_RPATH "")
   install(TARGETS ${name} LIBRARY DESTINATION ${TITAN_PLUGIN_DESTINATION})
+  set_property(GLOBAL APPEND PROPERTY TITAN_PLUGINS ${name})
+endfunction()
+
+# Writes manifest.json beside the plugins of this build.
+function(titan_write_plugin_manifest)
+  get_property(plugins GLOBAL PROPERTY TITAN_PLUGINS)
+  set(files)
+  foreach(plugin IN LISTS plugins)
+    list(APPEND files $<TARGET_FILE:${plugin}>)
+  endforeach()
+  set(manifest ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/manifest.json)
+  set(script ${CMAKE_SOURCE_DIR}/cmake/write_plugin_manifest.cmake)
+  add_custom_command(OUTPUT ${manifest}
+    COMMAND ${CMAKE_COMMAND} -DOUT=${manifest} "-DFILES=${files}" -P ${script}
+    DEPENDS ${plugins} ${script} VERBATIM)
+  add_custom_target(titan_plugin_manifest ALL DEPENDS ${manifest})
+  install(FILES ${manifest} DESTINATION ${TITAN_PLUGIN_DESTINATION})
 endfunction()
