@@ -98,6 +98,12 @@ class Parser {
     if (header_.e_machine != kHostMachine)
       reject_machine(machine_name(header_.e_machine));
     if (header_.e_type != ET_DYN) reject("not a shared library");
+    // Nothing here reads section headers, but they end the file: a cut shows.
+    const std::uint64_t sections_size =
+        std::uint64_t{header_.e_shnum} * header_.e_shentsize;
+    if (header_.e_shoff > bytes_.size() ||
+        sections_size > bytes_.size() - header_.e_shoff)
+      reject("the file is truncated: its section headers are missing");
   }
 
   [[noreturn]] void reject_machine(std::string_view got) const {
