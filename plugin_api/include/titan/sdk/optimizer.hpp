@@ -43,7 +43,7 @@ class StateList {
 
 /// One group of parameters. Parameters and states are updated in place,
 /// gradients are read-only; lr, step and grad_scale are float64 scalars on the
-/// device and must not be waited for there.
+/// device and must not be waited for there. The host calls without autograd.
 class OptimizerCall {
  public:
   explicit OptimizerCall(const titan_optimizer_call& raw) : raw_(raw) {}
