@@ -32,6 +32,20 @@ else
   echo "clang is not installed: its layout was not compared"
 fi
 
+# R1: struct_size first, but for the frozen four and the note's own header.
+awk '$2 != "=" && !seen[$1]++ && $2 != "struct_size" &&
+  $1 !~ /^titan_(str|value|attribute|note_header)$/ {
+    print "abi rule R1: " $1 " starts with " $2
+    bad = 1
+  }
+  END {exit bad}' "$work/new.txt"
+# R3: only fixed-width integers, double and pointers as fields.
+awk '$2 != "=" && $5 ~ /^(enum|bool|_Bool|long|int|unsigned|size_t|union)$/ {
+    print "abi rule R3: " $0
+    bad = 1
+  }
+  END {exit bad}' "$work/new.txt"
+
 compare() { awk -f "$here/compare_layout.awk" "$golden" "$1"; }
 compare "$work/new.txt"
 

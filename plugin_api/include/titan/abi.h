@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Titan's plugin ABI, major 1 (draft), in C11. Rules, checked by
- * tests/abi and scripts/check_abi:
+ * tests/abi where a machine can:
  *  R1 `struct_size` first in every growable struct. R2 append only.
  *  R3 fixed-width integers, double and pointers; no enum, bool, bitfield, long,
  *     union, or struct returned by value. R4 no implicit padding.
