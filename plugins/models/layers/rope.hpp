@@ -26,6 +26,11 @@ struct RopeConfig {
   int64_t max_position = 0;
 };
 
+/// YaRN's factor of q and k (arXiv 2309.00071, eq. 22), weighted by `mscale`.
+inline double yarn_magnitude(double factor, double mscale = 1) {
+  return factor <= 1 ? 1 : 0.1 * mscale * std::log(factor) + 1;
+}
+
 inline RopeConfig read_rope(const Config& config) {
   RopeConfig out;
   out.theta = config.f64("rope.theta");
@@ -38,11 +43,10 @@ inline RopeConfig read_rope(const Config& config) {
   out.truncate = config.flag("rope.scaling.truncate");
   out.original_max_position = config.i64("rope.scaling.original_max_position");
   out.max_position = config.i64("max_position");
-  // YaRN's own recommendation (arXiv 2309.00071, eq. 22) when not given.
   if (config.has("rope.scaling.attention_factor"))
     out.attention_factor = config.f64("rope.scaling.attention_factor");
-  else if (out.scaling == "yarn" && out.factor > 1)
-    out.attention_factor = 0.1 * std::log(out.factor) + 1;
+  else if (out.scaling == "yarn")
+    out.attention_factor = yarn_magnitude(out.factor);
   return out;
 }
 
@@ -103,6 +107,11 @@ inline Json rope_from_hf(const Json& hf, double default_theta) {
   scaling["truncate"] = in.flag_or("truncate", true);
   if (in.has("attention_factor"))
     scaling["attention_factor"] = in.at("attention_factor").f64();
+  else if (in.has("mscale") && in.has("mscale_all_dim"))
+    scaling["attention_factor"] =
+        yarn_magnitude(scaling.at("factor").f64(), in.at("mscale").f64()) /
+        yarn_magnitude(scaling.at("factor").f64(),
+                       in.at("mscale_all_dim").f64());
   return out;
 }
 

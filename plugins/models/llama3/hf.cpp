@@ -15,6 +15,10 @@ Json Llama3::config_from_hf(const Json& hf) {
                    "[config.json hidden_act] Llama is a SwiGLU model: expected "
                    "silu, got ",
                    activation);
+  TITAN_USER_CHECK(hf.f64_or("partial_rotary_factor", 1) == 1,
+                   "[config.json partial_rotary_factor] Llama turns whole "
+                   "heads: expected 1, got ",
+                   hf.f64_or("partial_rotary_factor", 1));
   const int64_t num_heads = hf.at("num_attention_heads").i64();
   Json out = Json::object();
   out["dim"] = hf.at("hidden_size");

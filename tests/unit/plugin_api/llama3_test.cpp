@@ -262,6 +262,25 @@ TEST_CASE("llama3's imported config builds, and exports what it imported",
   CHECK(again.at("rope").at("scaling").at("factor").f64() == 8);
 }
 
+TEST_CASE("llama3 imports YaRN's two magnitudes as their quotient", "[unit]") {
+  const Json config =
+      from_hf(with(kHf,
+                   R"("rope_scaling":{"type":"yarn","factor":40,"mscale":1.0,)"
+                   R"("mscale_all_dim":0.5})"));
+  const double log = std::log(40.0);
+  CHECK(config.at("rope").at("scaling").at("attention_factor").f64() ==
+        Approx((0.1 * log + 1) / (0.05 * log + 1)));
+}
+
+TEST_CASE("llama3 refuses what its network does not do", "[unit]") {
+  CHECK_THROWS_WITH(from_hf(with(kHf, R"("partial_rotary_factor":0.5)")),
+                    "[config.json partial_rotary_factor] Llama turns whole "
+                    "heads: expected 1, got 0.5");
+  CHECK_THROWS_WITH(from_hf(with(kHf, R"("hidden_act":"gelu")")),
+                    "[config.json hidden_act] Llama is a SwiGLU model: "
+                    "expected silu, got gelu");
+}
+
 TEST_CASE("llama3's YaRN factor scales the softmax twice", "[unit]") {
   const Model model(
       with(kTiny, R"("rope":{"scaling":{"type":"yarn","factor":4}})"));
