@@ -202,7 +202,11 @@ class PluginRegistry::Impl {
     return nullptr;
   }
 
-  void require_pin(const Inspection& inspection, const std::string& pin) const {
+  void require_pin(const Inspection& inspection, std::string pin) const {
+    if (pin.empty() && inspection.manifest) {
+      const auto known = options_.pins.find(inspection.manifest->name);
+      if (known != options_.pins.end()) pin = known->second;
+    }
     if (pin.empty() && options_.is_pin_required)
       throw_code(Code::kNotPinned,
                  inspection.path,

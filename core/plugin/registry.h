@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,6 +51,8 @@ struct LoadOptions {
   std::string probe_cache_folder;
   std::chrono::milliseconds probe_timeout{10000};
   bool is_pin_required = false;  ///< `plugins.policy: locked`
+  /// Plugin name -> the sha256 it must have (titan.lock).
+  std::map<std::string, std::string> pins;
 };
 
 class PluginRegistry {
@@ -70,7 +73,8 @@ class PluginRegistry {
 
   /// Loads one file by absolute path. Throws UserError with the code of
   /// whatever is wrong; then nothing has changed. The same bytes again return
-  /// what is loaded. `sha256_pin`: the hash it must have, empty = any.
+  /// what is loaded. `sha256_pin`: the hash it must have; empty = that of
+  /// LoadOptions::pins, if any.
   std::shared_ptr<const LoadedPlugin> load(const std::string& path,
                                            const std::string& sha256_pin = {});
 

@@ -3,8 +3,10 @@
 // each way has its own code and words.
 #include "core/plugin/registry.h"
 
+#include <filesystem>
 #include <string>
 
+#include "core/plugin/inspection.h"
 #include "tests/unit/core/plugin/test_plugins.h"
 
 namespace titan::plugin::testing {
@@ -136,6 +138,98 @@ TEST_CASE("two plugins with the same exported names each see their own",
   CHECK(of_two[1] == 1);
   CHECK(of_one[2] == 12);  // exported counters of one name
   CHECK(of_two[2] == 21);
+}
+
+TEST_CASE("a pin is the hash that is loaded, or nothing is", "[unit]") {
+  const TemporaryFolder folder;
+  LoadOptions options = options_in(folder);
+  options.is_pin_required = true;
+  PluginRegistry registry(&bare_host(), gather_host_facts(), options);
+  const std::string path = test_plugin("good");
+  CHECK(catch_user_error([&] { registry.load(path); }).code ==
+        Code::kNotPinned);
+  const std::string wrong(64, '0');
+  const Caught caught = catch_user_error([&] { registry.load(path, wrong); });
+  CHECK(caught.code == Code::kShaMismatch);
+  CHECK_THAT(caught.text, Catch::Contains("expected sha256 " + wrong));
+
+  const std::string right =
+      inspect_plugin_file(path, registry.facts(), Trust::kRequired).sha256;
+  CHECK(registry.load(path, right)->sha256 == right);
+
+  options.pins["test.good"] = right;
+  PluginRegistry locked(&bare_host(), gather_host_facts(), options);
+  CHECK(locked.load(path)->sha256 == right);
+}
+
+TEST_CASE("the same bytes load once, another file with the id is refused",
+          "[unit]") {
+  const TemporaryFolder folder;
+  PluginRegistry registry(
+      &bare_host(), gather_host_facts(), options_in(folder));
+  const auto first = registry.load(test_plugin("good"));
+  CHECK(registry.load(folder.copy("good", "copy.so")) == first);
+  const Caught caught =
+      catch_user_error([&] { registry.load(test_plugin("same_id")); });
+  CHECK(caught.code == Code::kDuplicateId);
+  CHECK_THAT(caught.text,
+             Catch::Contains(test_plugin("good")) &&
+                 Catch::Contains(test_plugin("same_id")));
+  CHECK(registry.find(kKind, "test.good.planner").owner == first);
+}
+
+TEST_CASE("a good probe is remembered, a build's own plugins need none",
+          "[unit]") {
+  namespace fs = std::filesystem;
+  const TemporaryFolder folder;
+  HostFacts facts = gather_host_facts();
+  facts.build_id = "of-this-test";
+  PluginRegistry registry(&bare_host(), facts, options_in(folder));
+  const std::string sha256 = registry.load(test_plugin("good"))->sha256;
+  CHECK(fs::exists(folder.file("probed/" + sha256 + "-of-this-test")));
+
+  fs::remove_all(folder.file("probed"));
+  folder.copy("good", "prefix/plugins/libgood.so");
+  folder.write("prefix/plugins/manifest.json",
+               "{\"libgood.so\": \"" + sha256 + "\"}");
+  SearchOptions search;
+  search.use_environment = false;
+  search.executable = folder.file("prefix/bin/titan");
+  PluginRegistry built(&bare_host(), facts, options_in(folder));
+  built.load_all(search);
+  CHECK(built.find(kKind, "test.good.planner").owner->level == Level::kBuiltIn);
+  CHECK_FALSE(fs::exists(folder.file("probed")));
+}
+
+TEST_CASE("a plugin staged in a folder is mapped from there", "[unit]") {
+  const TemporaryFolder folder;
+  LoadOptions options = options_in(folder);
+  options.stage_folder = folder.path();
+  PluginRegistry registry(&bare_host(), gather_host_facts(), options);
+  const auto plugin = registry.load(test_plugin("good"));
+  int num_staged = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+    num_staged += entry.path().filename().string().starts_with(plugin->sha256);
+  CHECK(num_staged == 1);
+}
+
+TEST_CASE("one bad plugin of a folder does not keep the others out", "[unit]") {
+  const TemporaryFolder folder;
+  folder.copy("crashing", "search/a.so");
+  folder.copy("version_one", "search/b.so");
+  folder.copy("no_note", "search/c.so");
+  SearchOptions search;
+  search.use_environment = false;
+  search.executable = folder.file("prefix/bin/titan");
+  search.folders = {folder.file("search")};
+  PluginRegistry registry(
+      &bare_host(), gather_host_facts(), options_in(folder));
+  registry.load_all(search);
+  const auto plugins = registry.list();
+  REQUIRE(plugins.size() == 3);
+  CHECK(plugins[0].code == static_cast<int>(Code::kProbeCrash));
+  CHECK(plugins[1].state == State::kLoaded);
+  CHECK(plugins[2].code == static_cast<int>(Code::kNoNote));
 }
 
 }  // namespace titan::plugin::testing
