@@ -3,6 +3,7 @@
 // World rank order, outer to inner: pp, dp_replicate, dp_shard, cp, tp.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -44,9 +45,15 @@ class Mesh {
   std::map<std::string, Entry> axes_;
 };
 
+/// How long a rank waits for the others before the run is given up.
+inline constexpr std::chrono::minutes kDefaultTimeout{10};
+
 /// Runs `body` once per rank on threads of this process with a mesh of `local`
-/// groups; the first failure aborts the others and is rethrown with its rank.
+/// groups; axes that are not named have one rank. A rank computes with one
+/// thread. The first failure aborts the others and is rethrown with its rank
+/// named and its kind kept. One rank runs on the calling thread, unchanged.
 void run_local_ranks(const std::vector<Axis>& axes,
-                     const std::function<void(Mesh&)>& body);
+                     const std::function<void(Mesh&)>& body,
+                     std::chrono::milliseconds timeout = kDefaultTimeout);
 
 }  // namespace titan::dist
