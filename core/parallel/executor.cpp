@@ -24,6 +24,9 @@ using module::CarrySpec;
 using module::Context;
 using module::Parameter;
 
+// Tags of point-to-point messages: microbatch * kMaxCarry + tensor.
+constexpr int64_t kMaxCarry = 64;
+
 constexpr std::string_view kLossOp = "titan.fused_linear_cross_entropy/1";
 
 std::unique_ptr<op::Slot> make_loss_slot(const module::ModuleTree& tree) {
@@ -264,7 +267,8 @@ std::vector<at::Tensor> Executor::receive_carry(const MicrobatchRun& run) {
                            ? engine_.precision().compute
                            : static_cast<at::ScalarType>(received_[i].dtype);
     at::Tensor tensor = at::empty(dims, dtype);
-    pp.receive(tensor, pp.rank() - 1, run.index * 64 + static_cast<int64_t>(i));
+    pp.receive(
+        tensor, pp.rank() - 1, run.index * kMaxCarry + static_cast<int64_t>(i));
     carry.push_back(tensor);
   }
   return carry;
@@ -275,7 +279,7 @@ void Executor::send_carry(const MicrobatchRun& run) {
   for (size_t i = 0; i < run.carry.size(); ++i)
     pp.send(run.carry[i].detach(),
             pp.rank() + 1,
-            run.index * 64 + static_cast<int64_t>(i));
+            run.index * kMaxCarry + static_cast<int64_t>(i));
 }
 
 void Executor::forward(MicrobatchRun& run, bool with_gradients) {
@@ -379,20 +383,29 @@ void Executor::backward(MicrobatchRun& run,
         at::full_like(run.carry.front(), 1.0 / normalisers.at("tokens"))};
   } else {
     for (size_t i = 0; i < run.carry.size(); ++i) {
-      at::Tensor gradient = at::empty_like(run.carry[i]);
-      pp.receive(
-          gradient, pp.rank() + 1, run.index * 64 + static_cast<int64_t>(i));
-      gradients.push_back(gradient);
+      gradients.emplace_back();
+      if (!is_float(run.carry[i])) continue;  // ids have no gradient
+      gradients.back() = at::empty_like(run.carry[i]);
+      pp.receive(gradients.back(),
+                 pp.rank() + 1,
+                 run.index * kMaxCarry + static_cast<int64_t>(i));
     }
   }
   run.carry.clear();
+  std::vector<at::Tensor> received = run.items.front().inputs;
   for (size_t i = items_.size(); i-- > 0;)
     gradients =
         backward_item(items_[i], run, run.items[i], gradients, normalisers);
   if (mine == 0) return;
-  for (size_t i = 0; i < gradients.size(); ++i)
-    pp.send(
-        gradients[i], pp.rank() - 1, run.index * 64 + static_cast<int64_t>(i));
+  for (size_t i = 0; i < received.size(); ++i) {
+    if (!is_float(received[i])) continue;
+    // A stage that did not use a carry still owes its zero.
+    const at::Tensor gradient =
+        gradients[i].defined() ? gradients[i] : at::zeros_like(received[i]);
+    pp.send(gradient,
+            pp.rank() - 1,
+            run.index * kMaxCarry + static_cast<int64_t>(i));
+  }
 }
 
 StageResult Executor::train(const std::vector<BatchTensors>& microbatches,

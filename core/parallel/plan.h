@@ -36,6 +36,7 @@ struct ModuleTransition {
   bool copies_input = false;            // identity; backward sums over tp
   bool reduces_output = false;          // sum over tp; backward identity
   bool is_vocabulary_parallel = false;  // embedding rows or head columns
+  bool sums_gradients = false;  // a leaf's whole parameters, used on parts
 };
 
 enum class Recompute { kNone, kFull, kSelective };
@@ -77,7 +78,8 @@ struct Plan {
   std::vector<RecomputeRule> recompute;
   std::vector<BucketPlan> buckets;
   std::vector<StagePlan> stages;
-  std::string json;  // canonical text, for printing, diffs and the lock
+  std::string schedule;  // name of what the actions follow, for people
+  std::string json;      // canonical text, for printing, diffs and the lock
 };
 
 }  // namespace titan::parallel

@@ -8,12 +8,15 @@
 
 #include "core/dist/functional.h"
 #include "core/op/select.h"
+#include "core/op/slot.h"
 #include "core/parallel/precision.h"
 
 namespace titan::parallel {
 namespace {
 
 constexpr int64_t kIgnoredLabel = -100;
+constexpr std::string_view kLinear = "titan.linear/1";
+constexpr std::string_view kEmbedding = "titan.embedding/1";
 
 }  // namespace
 
@@ -58,21 +61,48 @@ void TensorParallel::after(const module::Module& module,
   if (transition == nullptr || !transition->reduces_output) return;
   for (at::Tensor& tensor : out)
     if (tensor.defined()) tensor = dist::reduce_from_group(tensor, *group_);
+  if (has_late_bias(module))
+    out.front() = out.front() + parameters_.compute(*module.parameters[1]);
+}
+
+bool TensorParallel::has_late_bias(const module::Module& module) const {
+  return module.class_name() == kLinear && module.parameters.size() > 1;
 }
 
 bool TensorParallel::run_leaf(const module::Module& leaf,
                               const std::vector<at::Tensor>& in,
                               std::vector<at::Tensor>& out) {
-  if (!is_vocabulary_parallel(leaf) || leaf.class_name() != "titan.embedding/1")
-    return false;
+  const ModuleTransition* transition = find(leaf);
+  if (transition == nullptr) return false;
+  if (transition->is_vocabulary_parallel && leaf.class_name() == kEmbedding) {
+    out = {embed(leaf, in.front())};
+    return true;
+  }
+  if (transition->sums_gradients) {
+    std::vector<at::Tensor> inputs = in;
+    for (const module::Parameter* parameter : leaf.parameters)
+      inputs.push_back(
+          dist::copy_to_group(parameters_.compute(*parameter), *group_));
+    out = op::invoke(leaf.leaf_site->slot, inputs);
+    return true;
+  }
+  // The bias of a row cut is added once, after the sum.
+  if (transition->reduces_output && has_late_bias(leaf)) {
+    out = {at::linear(in.front(), parameters_.compute(*leaf.parameters[0]))};
+    return true;
+  }
+  return false;
+}
+
+at::Tensor TensorParallel::embed(const module::Module& leaf,
+                                 const at::Tensor& tokens_T) const {
   const at::Tensor weight_VD = parameters_.compute(*leaf.parameters.front());
   const int64_t rows = weight_VD.size(0);
-  const at::Tensor local_T = in.front() - group_->rank() * rows;
+  const at::Tensor local_T = tokens_T - group_->rank() * rows;
   const at::Tensor is_here_T = (local_T >= 0).logical_and(local_T < rows);
   const at::Tensor row_T = local_T.masked_fill(is_here_T.logical_not(), 0);
   const at::Tensor x_TD = at::embedding(weight_VD, row_T);
-  out = {x_TD * is_here_T.unsqueeze(-1).to(x_TD.scalar_type())};
-  return true;
+  return x_TD * is_here_T.unsqueeze(-1).to(x_TD.scalar_type());
 }
 
 at::Tensor TensorParallel::cross_entropy(const at::Tensor& hidden_TD,

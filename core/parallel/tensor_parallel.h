@@ -49,6 +49,9 @@ class TensorParallel final : public module::Transitions {
 
  private:
   const ModuleTransition* find(const module::Module& module) const;
+  bool has_late_bias(const module::Module& module) const;
+  at::Tensor embed(const module::Module& leaf,
+                   const at::Tensor& tokens_T) const;
 
   dist::Group* group_ = nullptr;
   module::ParameterSource& parameters_;
