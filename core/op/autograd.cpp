@@ -11,6 +11,7 @@
 
 #include <titan/error.h>
 
+#include "core/op/node_pointer.h"
 #include "core/op/registered_op.h"
 #include "core/op/slot.h"
 
@@ -76,7 +77,7 @@ variable_list OpNode::apply(variable_list&& grad_outputs) {
   for (const SavedVariable& input : inputs_) inputs.push_back(input.unpack());
   saved.reserve(saved_.size());
   for (const SavedVariable& tensor : saved_)
-    saved.push_back(tensor.unpack(shared_from_this()));
+    saved.push_back(tensor.unpack(pointer_to<torch::autograd::Node>(*this)));
   grad_outputs.resize(site.spec.outputs.size());
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   return call_backward(*binding_,
@@ -133,8 +134,7 @@ void autograd_forward(const c10::OperatorHandle& handle,
                    site.where(),
                    " writes its inputs: expected no gradient recording");
   (*stack)[1] = static_cast<int64_t>(want);
-  auto node = std::shared_ptr<OpNode>(new OpNode(binding.shared_from_this()),
-                                      torch::autograd::deleteNode);
+  auto node = make_node<OpNode>(binding.shared_from_this());
   torch::autograd::edge_list edges;
   edges.reserve(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i)
