@@ -77,7 +77,7 @@ variable_list OpNode::apply(variable_list&& grad_outputs) {
   for (const SavedVariable& input : inputs_) inputs.push_back(input.unpack());
   saved.reserve(saved_.size());
   for (const SavedVariable& tensor : saved_)
-    saved.push_back(tensor.unpack(pointer_to<torch::autograd::Node>(*this)));
+    saved.push_back(tensor.unpack(pointer_to(*this)));
   grad_outputs.resize(site.spec.outputs.size());
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   return call_backward(*binding_,

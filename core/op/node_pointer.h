@@ -30,12 +30,12 @@ auto make_node(Args&&... args) {
 }
 
 /// The owning pointer of a node, from within it.
-template <typename SomeNode>
-NodePointer pointer_to(SomeNode& node) {
-  if constexpr (requires { node.shared_from_this(); }) {
+template <typename SomeNode, typename Pointer = NodePointer>
+Pointer pointer_to(SomeNode& node) {
+  if constexpr (std::same_as<Pointer, std::shared_ptr<torch::autograd::Node>>) {
     return node.shared_from_this();
   } else {
-    return NodePointer::reclaim_copy(&node);
+    return Pointer::reclaim_copy(&node);
   }
 }
 

@@ -51,22 +51,20 @@ struct Rotation {
   int64_t stride_T, stride_N;         // of x; its last dim has stride 1
   Acc direction;                      // 1 forward, -1 backward
 
-  /// Pair j of a head is (j * step, j * step + gap).
-  template <int64_t kStep>
+  /// Pair j of a head is (j, j + R/2).
   void rotate_token(int64_t t) const {
-    const int64_t gap = kStep == 2 ? 1 : half;
     const Acc* cos_row = cos + positions[t] * half;
     const Acc* sin_row = sin + positions[t] * half;
     for (int64_t n = 0; n < num_heads; ++n) {
       const Element* in = x + t * stride_T + n * stride_N;
       Element* out = y + (t * num_heads + n) * head_dim;
       for (int64_t j = 0; j < half; ++j) {
-        const Acc a = static_cast<Acc>(in[j * kStep]);
-        const Acc b = static_cast<Acc>(in[j * kStep + gap]);
+        const Acc a = static_cast<Acc>(in[j]);
+        const Acc b = static_cast<Acc>(in[j + half]);
         const Acc c = cos_row[j];
         const Acc s = sin_row[j] * direction;
-        out[j * kStep] = static_cast<Element>(a * c - b * s);
-        out[j * kStep + gap] = static_cast<Element>(a * s + b * c);
+        out[j] = static_cast<Element>(a * c - b * s);
+        out[j + half] = static_cast<Element>(a * s + b * c);
       }
       for (int64_t j = 2 * half; j < head_dim; ++j) out[j] = in[j];
     }
@@ -74,28 +72,19 @@ struct Rotation {
 };
 
 template <typename Element, typename Acc>
-void rotate_all(const Rotation<Element, Acc>& rotation,
-                int64_t num_tokens,
-                RopePairs pairs) {
+void rotate_all(const Rotation<Element, Acc>& rotation, int64_t num_tokens) {
   const int64_t per_token =
       std::max<int64_t>(1, rotation.num_heads * rotation.head_dim);
   const int64_t grain = std::max<int64_t>(1, 16384 / per_token);
   at::parallel_for(0, num_tokens, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t t = begin; t < end; ++t) {
-      if (pairs == RopePairs::kAdjacent) {
-        rotation.template rotate_token<2>(t);
-      } else {
-        rotation.template rotate_token<1>(t);
-      }
-    }
+    for (int64_t t = begin; t < end; ++t) rotation.rotate_token(t);
   });
 }
 
-at::Tensor rotate_on_cpu(const at::Tensor& given_TNH,
-                         const at::Tensor& positions_T,
-                         const RopeTable& table,
-                         RopePairs pairs,
-                         double direction) {
+at::Tensor rotate_halves_on_cpu(const at::Tensor& given_TNH,
+                                const at::Tensor& positions_T,
+                                const RopeTable& table,
+                                double direction) {
   const at::Tensor x_TNH =
       given_TNH.stride(2) == 1 ? given_TNH : given_TNH.contiguous();
   at::Tensor y_TNH = at::empty(x_TNH.sizes(), x_TNH.options());
@@ -114,9 +103,39 @@ at::Tensor rotate_on_cpu(const at::Tensor& given_TNH,
         rotation.stride_T = x_TNH.stride(0);
         rotation.stride_N = x_TNH.stride(1);
         rotation.direction = static_cast<Acc>(direction);
-        rotate_all(rotation, x_TNH.size(0), pairs);
+        rotate_all(rotation, x_TNH.size(0));
       });
   return y_TNH;
+}
+
+/// [T, 1, R/2] of one half of the table, the sine turned by `direction`.
+std::pair<at::Tensor, at::Tensor> rows_of(const RopeTable& table,
+                                          const at::Tensor& positions_T,
+                                          double direction) {
+  const auto rows = [&positions_T](const at::Tensor& half) {
+    return half.index_select(0, positions_T).unsqueeze(1);
+  };
+  return {rows(table.cos_PR2), rows(table.sin_PR2) * direction};
+}
+
+at::Tensor rotate_adjacent(const at::Tensor& x_TNR,
+                           const at::Tensor& cos_T1R,
+                           const at::Tensor& sin_T1R) {
+  const bool is_viewable = x_TNR.stride(2) == 1 && x_TNR.stride(1) % 2 == 0 &&
+                           x_TNR.stride(0) % 2 == 0 &&
+                           x_TNR.storage_offset() % 2 == 0;
+  const at::Tensor pairs = is_viewable ? x_TNR : x_TNR.contiguous();
+  const at::Tensor x_complex =
+      at::view_as_complex(pairs.unflatten(2, {x_TNR.size(2) / 2, 2}));
+  return at::view_as_real(x_complex * at::complex(cos_T1R, sin_T1R)).flatten(2);
+}
+
+at::Tensor rotate_halves(const at::Tensor& x_TNR,
+                         const at::Tensor& cos_T1R,
+                         const at::Tensor& sin_T1R) {
+  const at::Tensor a = x_TNR.narrow(2, 0, x_TNR.size(2) / 2);
+  const at::Tensor b = x_TNR.narrow(2, x_TNR.size(2) / 2, x_TNR.size(2) / 2);
+  return at::cat({a * cos_T1R - b * sin_T1R, a * sin_T1R + b * cos_T1R}, 2);
 }
 
 at::Tensor rotate_by_ops(const at::Tensor& x_TNH,
@@ -124,26 +143,17 @@ at::Tensor rotate_by_ops(const at::Tensor& x_TNH,
                          const RopeTable& table,
                          RopePairs pairs,
                          double direction) {
-  const int64_t half = table.cos_PR2.size(1);
-  const at::Tensor cos_T1R =
-      table.cos_PR2.index_select(0, positions_T).unsqueeze(1);
-  const at::Tensor sin_T1R =
-      table.sin_PR2.index_select(0, positions_T).unsqueeze(1) * direction;
-  const at::Tensor turning =
-      x_TNH.narrow(2, 0, 2 * half).to(table.cos_PR2.scalar_type());
-  const bool is_adjacent = pairs == RopePairs::kAdjacent;
-  const at::Tensor split =
-      is_adjacent ? turning.unflatten(2, {half, 2})
-                  : turning.unflatten(2, {2, half}).transpose(2, 3);
-  const at::Tensor a = split.select(3, 0);
-  const at::Tensor b = split.select(3, 1);
-  at::Tensor turned =
-      at::stack({a * cos_T1R - b * sin_T1R, a * sin_T1R + b * cos_T1R},
-                is_adjacent ? 3 : 2);
-  turned = turned.flatten(2).to(x_TNH.scalar_type());
-  const int64_t rest = x_TNH.size(2) - 2 * half;
+  const int64_t rotary_dim = 2 * table.cos_PR2.size(1);
+  const int64_t rest = x_TNH.size(2) - rotary_dim;
+  const auto [cos_T1R, sin_T1R] = rows_of(table, positions_T, direction);
+  const at::Tensor x_TNR =
+      x_TNH.narrow(2, 0, rotary_dim).to(table.cos_PR2.scalar_type());
+  const auto rotate_pairs =
+      pairs == RopePairs::kAdjacent ? rotate_adjacent : rotate_halves;
+  const at::Tensor turned =
+      rotate_pairs(x_TNR, cos_T1R, sin_T1R).to(x_TNH.scalar_type());
   if (rest == 0) return turned;
-  return at::cat({turned, x_TNH.narrow(2, 2 * half, rest)}, 2);
+  return at::cat({turned, x_TNH.narrow(2, rotary_dim, rest)}, 2);
 }
 
 at::Tensor rotate(const Attributes& attributes,
@@ -155,8 +165,9 @@ at::Tensor rotate(const Attributes& attributes,
   const RopeTable table = rope_table(
       attributes, rotary_dim, positions, acc_type(x_TNH.scalar_type()));
   const at::Tensor positions_T = positions.to(at::kLong).contiguous();
-  const auto run = x_TNH.device().is_cpu() ? rotate_on_cpu : rotate_by_ops;
-  return run(x_TNH, positions_T, table, pairs, direction);
+  if (pairs == RopePairs::kHalves && x_TNH.device().is_cpu())
+    return rotate_halves_on_cpu(x_TNH, positions_T, table, direction);
+  return rotate_by_ops(x_TNH, positions_T, table, pairs, direction);
 }
 
 ConformanceCase make_case(std::string name,
