@@ -56,7 +56,11 @@ int32_t add_module(titan_builder* builder,
                      view(name),
                      "] module class: expected a forward function, got null");
     Module& module = tree_of(builder).add_module(module_of(parent), view(name));
-    module.code = code;
+    // The caller's description may live on its stack: keep a copy.
+    module.class_label = view(code->name);
+    titan_module_class kept = *code;
+    kept.name = plugin::abi_str(module.class_label);
+    module.code = std::make_unique<const titan_module_class>(kept);
     module.self = self;
     *out = as_abi(module);
   });

@@ -12,9 +12,6 @@
 namespace titan::module {
 namespace {
 
-// No model returns more carries than this from one module.
-constexpr uint32_t kMaxOutputs = 16;
-
 constexpr std::string_view kAttention = "titan.attention/1";
 
 }  // namespace
@@ -37,20 +34,24 @@ const BatchTensors& Context::batch() const {
 }
 
 std::vector<at::Tensor> Context::call(Module& module,
-                                      std::vector<at::Tensor> in) {
+                                      std::vector<at::Tensor> in,
+                                      size_t num_out) {
+  if (module.is_leaf()) return invoke(*module.leaf_site, std::move(in));
   if (transitions_ != nullptr) transitions_->before(module, in);
-  std::vector<at::Tensor> out = module.is_leaf()
-                                    ? invoke(*module.leaf_site, std::move(in))
-                                    : run_composite(module, in);
+  std::vector<at::Tensor> out = run_composite(module, in, num_out);
   if (transitions_ != nullptr) transitions_->after(module, out);
   return out;
 }
 
+// A model may call a leaf or its site: the leaf's transitions are here, so that
+// both ways meet them.
 std::vector<at::Tensor> Context::invoke(Site& site,
                                         std::vector<at::Tensor> in) {
+  Transitions* transitions = site.leaf != nullptr ? transitions_ : nullptr;
+  if (transitions != nullptr) transitions->before(*site.leaf, in);
   std::vector<at::Tensor> out;
-  const bool is_done = site.leaf != nullptr && transitions_ != nullptr &&
-                       transitions_->run_leaf(*site.leaf, in, out);
+  const bool is_done =
+      transitions != nullptr && transitions->run_leaf(*site.leaf, in, out);
   if (!is_done) {
     if (cache_ != nullptr) extend_with_cache(site, in);
     if (site.leaf != nullptr)
@@ -59,6 +60,7 @@ std::vector<at::Tensor> Context::invoke(Site& site,
     out = op::invoke(site.slot, in);
   }
   if (observer_ && !out.empty()) observer_(site.slot.fqn(), out.front());
+  if (transitions != nullptr) transitions->after(*site.leaf, out);
   return out;
 }
 
@@ -74,7 +76,8 @@ void Context::extend_with_cache(const Site& site, std::vector<at::Tensor>& in) {
 
 std::vector<at::Tensor> Context::run_composite(
     Module& module,
-    const std::vector<at::Tensor>& in) {
+    const std::vector<at::Tensor>& in,
+    size_t num_out) {
   TITAN_USER_CHECK(module.code != nullptr,
                    "[model ",
                    module.fqn,
@@ -82,16 +85,15 @@ std::vector<at::Tensor> Context::run_composite(
   std::vector<titan_tensor> handles;
   handles.reserve(in.size());
   for (const at::Tensor& tensor : in) handles.push_back(op::lend(tensor));
-  titan_tensor results[kMaxOutputs] = {};
+  std::vector<titan_tensor> results(num_out, nullptr);
   titan_error error = plugin::make_error();
-  // num_out is the capacity; a module fills the first ones it has.
   const int32_t code =
       module.code->forward(module.self,
                            as_abi(),
                            handles.data(),
                            static_cast<uint32_t>(handles.size()),
-                           results,
-                           kMaxOutputs,
+                           results.data(),
+                           static_cast<uint32_t>(num_out),
                            &error);
   std::vector<at::Tensor> out;
   for (titan_tensor handle : results) {
@@ -179,7 +181,8 @@ int32_t call(titan_context* context,
              titan_error* error) {
   return guard_call(error, [&] {
     give(context_of(context).call(*reinterpret_cast<Module*>(module),
-                                  tensors_of(in, num_in)),
+                                  tensors_of(in, num_in),
+                                  num_out),
          out,
          num_out);
   });

@@ -91,7 +91,10 @@ class Context {
       std::function<void(const std::string& fqn, const at::Tensor&)>;
   void set_observer(Observer observer) { observer_ = std::move(observer); }
 
-  std::vector<at::Tensor> call(Module& module, std::vector<at::Tensor> in);
+  /// `num_out`: how many tensors a composite gives (leaves: as the op says).
+  std::vector<at::Tensor> call(Module& module,
+                               std::vector<at::Tensor> in,
+                               size_t num_out = 1);
   std::vector<at::Tensor> invoke(Site& site, std::vector<at::Tensor> in);
   at::Tensor parameter(const Parameter& parameter) {
     return parameters_.compute(parameter);
@@ -106,7 +109,8 @@ class Context {
 
  private:
   std::vector<at::Tensor> run_composite(Module& module,
-                                        const std::vector<at::Tensor>& in);
+                                        const std::vector<at::Tensor>& in,
+                                        size_t num_out);
   void extend_with_cache(const Site& site, std::vector<at::Tensor>& in);
 
   ParameterSource& parameters_;

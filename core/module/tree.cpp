@@ -35,7 +35,7 @@ int64_t Parameter::num_elements() const {
 }
 
 std::string Module::class_name() const {
-  if (code != nullptr) return std::string(view(code->name));
+  if (code != nullptr) return class_label;
   if (leaf_site != nullptr) return leaf_site->slot.spec().id;
   return "container";
 }

@@ -76,12 +76,13 @@ struct Module {
   std::string fqn;
   Module* parent = nullptr;
   std::vector<Module*> children;
-  const titan_module_class* code = nullptr;  // composite
-  void* self = nullptr;                      // composite
-  std::unique_ptr<Site> leaf_site;           // leaf
-  std::vector<Parameter*> parameters;        // leaf: in the op's order
-  std::vector<std::unique_ptr<Site>> sites;  // composite: bare op sites
-  int64_t index = 0;                         // position in ModuleTree::modules
+  std::unique_ptr<const titan_module_class> code;  // composite
+  std::string class_label;                         // composite: code's name
+  void* self = nullptr;                            // composite
+  std::unique_ptr<Site> leaf_site;                 // leaf
+  std::vector<Parameter*> parameters;              // leaf: in the op's order
+  std::vector<std::unique_ptr<Site>> sites;        // composite: bare op sites
+  int64_t index = 0;  // position in ModuleTree::modules
 
   bool is_leaf() const { return leaf_site != nullptr; }
   std::string class_name() const;

@@ -222,7 +222,8 @@ std::vector<at::Tensor> Executor::compute_item(
                      name,
                      "': expected a field of the batch, got none");
   }
-  std::vector<at::Tensor> out = run.context.call(*item.module, std::move(in));
+  std::vector<at::Tensor> out =
+      run.context.call(*item.module, std::move(in), item.carry.size());
   TITAN_USER_CHECK(out.size() == item.carry.size(),
                    "[model ",
                    item.name,

@@ -156,7 +156,7 @@ struct NormOptions {
   double eps;
   bool has_weight = true;
   bool has_bias = false;            // layer norm only
-  double offset = 0;                // 1: weights are stored as (w - 1)
+  int64_t offset = 0;               // 1: weights are stored as (w - 1)
   bool cast_before_weight = false;  // Hugging Face's order in low precision
 };
 
@@ -174,7 +174,8 @@ class RMSNorm : public Leaf {
  private:
   static std::vector<ParameterSpec> parameters(int64_t dim, NormOptions o) {
     if (!o.has_weight) return {};
-    return {{"weight", {dim}, init::constant(1 - o.offset)}};
+    return {
+        {"weight", {dim}, init::constant(1.0 - static_cast<double>(o.offset))}};
   }
 };
 
