@@ -37,7 +37,7 @@ class Reader {
  public:
   Reader(const Json& json, std::string where)
       : json_(json), where_(std::move(where)) {
-    if (!json.is_object()) fail("an object", json);
+    if (!json.is_object()) fail_at(where_, "an object", json);
   }
 
   void check_keys(const std::vector<std::string>& known) const {
@@ -80,7 +80,7 @@ class Reader {
   void each(const char* key, Body body) const {
     const auto found = json_.find(key);
     if (found == json_.end()) return;
-    if (!found->is_array()) Reader(*found, path(key)).fail("a list", *found);
+    if (!found->is_array()) fail_at(path(key), "a list", *found);
     for (size_t i = 0; i < found->size(); ++i)
       body(Reader((*found)[i], text(path(key), '[', i, ']')));
   }
@@ -96,14 +96,6 @@ class Reader {
   }
 
  private:
-  [[noreturn]] void fail(const char* expected, const Json& got) const {
-    throw UserError(text("[plan ",
-                         where_,
-                         "] expected ",
-                         expected,
-                         ", got ",
-                         std::string(got.type_name())));
-  }
   [[noreturn]] static void fail_at(const std::string& where,
                                    const char* expected,
                                    const Json& got) {
