@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/train/loop.h"
+
+#include <chrono>
+
+#include <ATen/ATen.h>
+
+#include <titan/error.h>
+
+#include "core/checkpoint/checkpoint_folder.h"
+#include "core/generate/generate.h"
+#include "core/observe/log.h"
+#include "core/observe/profiler.h"
+#include "core/observe/signals.h"
+#include "core/observe/spans.h"
+#include "core/train/metrics_log.h"
+#include "core/train/run_state.h"
+#include "core/train/step.h"
+#include "core/train/validation.h"
+
+namespace titan::train {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+namespace fs = std::filesystem;
+
+struct Run {
+  Session& session;
+  Training& training;
+  const LoopOptions& options;
+  checkpoint::FileSystem& files = checkpoint::real_file_system();
+  fs::path folder;
+  RunRecord record;
+  std::unique_ptr<MetricsLog> metrics;  // rank 0
+  std::unique_ptr<Profiler> profiler;   // rank 0
+  double last_train_loss = 0;
+  int64_t last_saved_step = -1;
+
+  const config::Recipe& recipe() const { return session.recipe(); }
+  bool is_first_rank() const { return training.mesh.rank() == 0; }
+  fs::path checkpoints() const {
+    const fs::path path = recipe().string("checkpoint.folder");
+    return path.is_absolute() ? path : folder / path;
+  }
+};
+
+// Where to continue; null = from the start.
+std::optional<checkpoint::CheckpointReader> find_checkpoint(Run& run) {
+  const LoopOptions& options = run.options;
+  if (options.resume == ResumeMode::kNever) return std::nullopt;
+  const fs::path path =
+      options.resume_from.empty() ? run.checkpoints() : options.resume_from;
+  if (fs::exists(path / checkpoint::kManifestName))
+    return checkpoint::CheckpointReader(path);
+  auto latest = checkpoint::latest_checkpoint(run.files, path);
+  for (const std::string& reason : latest.rejected)
+    log::warn(text(reason, " Using the one before it."));
+  TITAN_USER_CHECK(latest.reader || options.resume != ResumeMode::kRequired,
+                   "[--resume] ",
+                   path.string(),
+                   ": expected a complete checkpoint, got none");
+  return std::move(latest.reader);
+}
+
+void start_from(Run& run) {
+  const bool may_resume = run.options.resume == ResumeMode::kRequired ||
+                          (run.recipe().boolean("checkpoint.enabled") &&
+                           run.recipe().boolean("checkpoint.resume"));
+  auto reader = may_resume ? find_checkpoint(run) : std::nullopt;
+  const auto initial = run.recipe().optional_string("checkpoint.initial");
+  if (reader) {
+    restore_run(run.training, *reader);
+    run.last_saved_step = run.training.steps_done;
+    log::info(text("resumed from ",
+                   reader->path().string(),
+                   " at step ",
+                   run.training.steps_done));
+  } else if (!run.options.from.empty()) {
+    load_weights(*run.training.model, *run.training.engine, run.options.from);
+    log::info(text("weights from ", run.options.from.string()));
+  } else if (initial) {
+    load_weights(*run.training.model, *run.training.engine, *initial);
+    log::info(text("weights from ", *initial));
+  }
+}
+
+void save(Run& run, const fs::path& folder) {
+  const auto start = Clock::now();
+  const fs::path saved = save_run(run.training, run.files, folder, run.record);
+  run.last_saved_step = run.training.steps_done;
+  const int64_t keep = run.recipe().integer("checkpoint.keep");
+  if (run.is_first_rank()) {
+    if (keep > 0)
+      checkpoint::prune_checkpoints(run.files, folder, static_cast<int>(keep));
+    log::info(text("saved ",
+                   saved.string(),
+                   " in ",
+                   std::chrono::duration_cast<std::chrono::milliseconds>(
+                       Clock::now() - start)
+                       .count(),
+                   " ms"));
+  }
+  if (run.metrics) run.metrics->exclude(Clock::now() - start);
+}
+
+std::optional<double> validate_now(Run& run) {
+  if (!run.training.validation) return std::nullopt;
+  const auto start = Clock::now();
+  const ValidationReport report = validate(
+      run.training,
+      run.recipe().optional_integer("validation.batches").value_or(-1));
+  if (run.metrics) {
+    run.metrics->add_validation(run.training.steps_done, report.loss);
+    run.metrics->exclude(Clock::now() - start);
+    log::info(text("validation at step ",
+                   run.training.steps_done,
+                   ": loss ",
+                   report.loss,
+                   " over ",
+                   report.num_targets,
+                   " tokens"));
+  }
+  return report.loss;
+}
+
+// All ranks act on one answer: a signal reaches them at different moments.
+StopRequest agreed_stop(const dist::Mesh& mesh) {
+  const auto mine = static_cast<int64_t>(stop_requested());
+  if (mesh.world() == 1) return static_cast<StopRequest>(mine);
+  at::Tensor vote = at::tensor({mine});
+  mesh.group("world").all_reduce_max(vote);
+  return static_cast<StopRequest>(vote.item<int64_t>());
+}
+
+StepReport run_step(Run& run) {
+  const int64_t step = run.training.steps_done;
+  set_span_step(step + 1);
+  if (run.profiler) run.profiler->begin_step(step + 1);
+  StepReport report;
+  try {
+    const Span span("step");
+    report = train_step(run.training, step);
+  } catch (const NonFiniteError& error) {
+    const fs::path folder = run.folder / "non_finite";
+    save(run, folder);
+    throw NonFiniteError(
+        text(error.what(),
+             " Replay: --resume ",
+             (folder / checkpoint::step_folder_name(run.training.steps_done))
+                 .string()));
+  }
+  if (run.profiler) run.profiler->end_step(step + 1);
+  if (report.outcome == StepOutcome::kUpdated)
+    run.last_train_loss = report.loss;
+  if (run.metrics) run.metrics->add_step(report);
+  return report;
+}
+
+void after_step(Run& run, bool checkpoints) {
+  const config::Recipe& recipe = run.recipe();
+  const int64_t step = run.training.steps_done;
+  const bool is_last = step == recipe.integer("training.steps");
+  const auto interval = recipe.optional_integer("validation.interval");
+  if (interval && step % *interval == 0 && !is_last) validate_now(run);
+  if (checkpoints &&
+      (is_last || step % recipe.integer("checkpoint.interval") == 0))
+    save(run, run.checkpoints());
+}
+
+std::string sample_text(Run& run) {
+  const config::Recipe& recipe = run.recipe();
+  if (!recipe.boolean("generate.at_end")) return "";
+  generate::SamplingOptions sampling;
+  sampling.max_tokens = recipe.integer("generate.max_tokens");
+  sampling.temperature = recipe.number("generate.temperature");
+  sampling.top_k = recipe.optional_integer("generate.top_k").value_or(0);
+  sampling.top_p = recipe.optional_number("generate.top_p").value_or(1.0);
+  sampling.seed = static_cast<uint64_t>(recipe.integer("training.seed"));
+  return generate::continue_text(*run.training.executor,
+                                 *run.training.tokenizer,
+                                 recipe.string("generate.prompt"),
+                                 sampling);
+}
+
+void export_weights(Run& run) {
+  if (!run.recipe().boolean("checkpoint.export_hf")) return;
+  const std::string tokenizer = run.recipe().string("data.tokenizer");
+  const fs::path path = run.folder / "hf";
+  export_hf(run.training,
+            run.files,
+            path,
+            tokenizer == "bytes" ? fs::path() : fs::path(tokenizer));
+  if (run.is_first_rank()) log::info(text("exported ", path.string()));
+}
+
+RunResult finish(Run& run, int exit_code) {
+  RunResult result;
+  result.step = run.training.steps_done;
+  result.train_loss = run.last_train_loss;
+  result.exit_code = exit_code;
+  if (exit_code != 0) return result;
+  if (run.recipe().boolean("validation.at_end"))
+    result.validation_loss = validate_now(run);
+  export_weights(run);
+  result.sample = sample_text(run);
+  return result;
+}
+
+}  // namespace
+
+RunResult run_training(Session& session,
+                       Training& training,
+                       const LoopOptions& options) {
+  Run run{.session = session, .training = training, .options = options};
+  run.folder = session.recipe().string("run_folder");
+  run.record = {session.recipe().root().to_json(), session.plugin_lock()};
+  const bool checkpoints = session.recipe().boolean("checkpoint.enabled");
+  start_from(run);
+  const int64_t num_steps = session.recipe().integer("training.steps");
+  const bool was_complete = training.steps_done >= num_steps;
+  if (run.is_first_rank()) {
+    run.metrics = std::make_unique<MetricsLog>(
+        session, training, options.prints_json ? options.print_line : nullptr);
+    run.profiler = std::make_unique<Profiler>(ProfilerOptions{
+        session.recipe().optional_integer("profiler.start_step").value_or(0),
+        session.recipe().optional_integer("profiler.start_step")
+            ? session.recipe().integer("profiler.steps")
+            : 0,
+        run.folder / session.recipe().string("profiler.folder")});
+  }
+  int exit_code = 0;
+  while (training.steps_done < num_steps && exit_code == 0) {
+    run_step(run);
+    after_step(run, checkpoints);
+    exit_code =
+        exit_code_of(agreed_stop(training.mesh), options.is_under_launcher);
+  }
+  if (exit_code != 0 && checkpoints &&
+      run.last_saved_step != training.steps_done)
+    save(run, run.checkpoints());
+  if (run.profiler) run.profiler->finish();
+  RunResult result = finish(run, exit_code);
+  result.was_complete = was_complete;
+  if (run.metrics) run.metrics->flush();
+  return result;
+}
+
+}  // namespace titan::train

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The run around the step: resume, metrics, validation, checkpoints, signals,
+// the final line. One call per rank.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "core/train/session.h"
+#include "core/train/training.h"
+
+namespace titan::train {
+
+enum class ResumeMode { kAuto, kNever, kRequired };
+
+struct LoopOptions {
+  ResumeMode resume = ResumeMode::kAuto;
+  std::filesystem::path resume_from;  // a checkpoint or a folder of them
+  std::filesystem::path from;         // weights only
+  bool prints_json = false;           // one object per logged step on stdout
+  bool is_under_launcher = false;
+  std::function<void(const std::string&)> print_line;  // results (stdout)
+};
+
+struct RunResult {
+  int64_t step = 0;
+  double train_loss = 0;
+  std::optional<double> validation_loss;
+  std::string sample;         // generated text, when the recipe asks for one
+  int exit_code = 0;          // 0, 130, 143 or 75
+  bool was_complete = false;  // nothing was left to train
+};
+
+/// Trains to training.steps. Collective over the mesh.
+RunResult run_training(Session& session,
+                       Training& training,
+                       const LoopOptions& options);
+
+}  // namespace titan::train

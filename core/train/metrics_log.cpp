@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/train/metrics_log.h"
+
+#include <filesystem>
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include "core/observe/memory.h"
+#include "core/observe/peak_flops.h"
+
+namespace titan::train {
+namespace {
+
+// 1024^3 is past the ridge of every CPU measured (reference perf.md, roofline).
+constexpr int64_t kProbeExtent = 1024;
+
+double mebibytes(int64_t bytes) {
+  return static_cast<double>(bytes) / (1024.0 * 1024.0);
+}
+
+}  // namespace
+
+double measured_peak_flops(at::ScalarType dtype) {
+  at::NoGradGuard no_grad;
+  const at::Tensor a = at::ones({kProbeExtent, kProbeExtent}, dtype);
+  const at::Tensor b = at::ones({kProbeExtent, kProbeExtent}, dtype);
+  const double flops = 2.0 * kProbeExtent * kProbeExtent * kProbeExtent;
+  constexpr double kBudgetSeconds = 0.2;
+  return measure_peak_flops_per_second(
+      [&] { at::mm(a, b); }, flops, kBudgetSeconds);
+}
+
+MetricsLog::MetricsLog(const Session& session,
+                       const Training& training,
+                       std::function<void(const std::string&)> print_line)
+    : print_line_(std::move(print_line)) {
+  const config::Recipe& recipe = session.recipe();
+  const std::filesystem::path folder = recipe.string("run_folder");
+  interval_ = recipe.integer("metrics.interval");
+  num_steps_ = recipe.integer("training.steps");
+  flops_per_token_ = training.model->flops_per_token(training.options.seq_len);
+  const auto peak = recipe.optional_number("metrics.peak_tflops");
+  peak_flops_per_second_ =
+      peak ? *peak * 1e12
+           : measured_peak_flops(training.engine->precision().compute);
+  std::filesystem::create_directories(folder);
+  sinks_.add(make_terminal_sink(
+      {.num_steps = num_steps_, .interval_steps = interval_}));
+  if (recipe.boolean("metrics.jsonl"))
+    sinks_.add(make_jsonl_sink(folder / "metrics.jsonl", training.steps_done));
+  if (recipe.boolean("metrics.tensorboard"))
+    sinks_.add(
+        make_tensorboard_sink(folder / "tensorboard", training.steps_done));
+}
+
+void MetricsLog::add_step(const StepReport& report) {
+  meter_.add_step(report.num_tokens);
+  const bool is_logged = report.step == 1 || report.step % interval_ == 0 ||
+                         report.step == num_steps_;
+  if (!is_logged) return;
+  const ThroughputReport speed = meter_.report();
+  MetricRecord record;
+  record.step = report.step;
+  record.add("loss", report.loss);
+  record.add("grad_norm", report.grad_norm);
+  record.add("lr", report.lr);
+  record.add("tokens_s", speed.tokens_per_second);
+  record.add("tflops_s",
+             tflops_per_second(flops_per_token_, speed.tokens_per_second));
+  record.add(
+      "mfu_percent",
+      mfu_percent(
+          flops_per_token_, speed.tokens_per_second, peak_flops_per_second_));
+  record.add("memory_mib", mebibytes(read_memory_use().resident_bytes));
+  record.add("tokens", static_cast<double>(report.num_tokens));
+  record.add("targets", static_cast<double>(report.num_targets));
+  record.add(
+      "eta_seconds",
+      speed.seconds_per_step * static_cast<double>(num_steps_ - report.step));
+  for (const auto& [name, value] : report.metrics) record.add(name, value);
+  sinks_.write(record);
+  if (print_line_) print_line_(metric_json_line(record));
+}
+
+void MetricsLog::add_validation(int64_t step, double loss) {
+  MetricRecord record;
+  record.step = step;
+  record.add("validation_loss", loss);
+  sinks_.write(record);
+  if (print_line_) print_line_(metric_json_line(record));
+}
+
+void MetricsLog::exclude(std::chrono::steady_clock::duration pause) {
+  meter_.exclude(pause);
+}
+
+}  // namespace titan::train

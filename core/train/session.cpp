@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/train/session.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include <titan/error.h>
+
+#include "core/config/compose.h"
+#include "core/config/recipe_schema.h"
+#include "core/plugin/abi_call.h"
+#include "core/train/host_table.h"
+
+namespace titan::train {
+namespace {
+
+constexpr const char* kModelKind = "titan.model/1";
+constexpr const char* kKernelKind = "titan.kernel/1";
+
+std::vector<std::pair<std::string, std::string>> flavors_of(
+    const plugin::Component& component) {
+  std::vector<std::pair<std::string, std::string>> flavors;
+  if (component.kind != kModelKind) return flavors;
+  const auto& table = component.as<titan_model_table>();
+  for (uint64_t i = 0; i < table.num_flavors; ++i)
+    flavors.emplace_back(plugin::view(table.flavors[i]->name),
+                         plugin::view(table.flavors[i]->config));
+  return flavors;
+}
+
+plugin::SearchOptions search_of(const config::Composition& composition,
+                                const config::SchemaRegistry& core,
+                                const SessionOptions& options) {
+  plugin::SearchOptions search;
+  const std::filesystem::path recipe(composition.file);
+  search.relative_to = std::filesystem::absolute(recipe).parent_path().string();
+  search.files = options.plugin_files;
+  search.folders = options.plugin_folders;
+  const config::Value section =
+      config::resolve_section(composition, core, "plugins");
+  for (const config::Value& folder : section.at_path("search")->as_list())
+    search.folders.push_back(folder.as_string());
+  for (const config::Value& entry : section.at_path("load")->as_list())
+    if (const config::Value* path = entry.find("path");
+        path != nullptr && path->is_string())
+      search.files.push_back(path->as_string());
+  return search;
+}
+
+config::Recipe open_recipe(const std::string& file,
+                           const SessionOptions& options,
+                           std::unique_ptr<PluginHost>& host) {
+  const config::SchemaRegistry core = config::make_core_registry();
+  config::Composition composition =
+      config::compose_recipe(file, options.overrides, core.root());
+  host = std::make_unique<PluginHost>(search_of(composition, core, options));
+  return config::resolve_recipe(std::move(composition),
+                                make_schemas(host->plugins));
+}
+
+op::KernelPolicy policy_of(const config::Recipe& recipe) {
+  op::KernelPolicy policy;
+  for (const auto& entry : recipe.value("kernels").as_map()) {
+    op::KernelRule rule;
+    rule.origin = entry.value.origin().describe();
+    const config::Value* use = entry.value.find("use");
+    if (use != nullptr && use->is_string()) rule.use = use->as_string();
+    for (const config::Value& id : entry.value.find("prefer")->as_list())
+      rule.prefer.push_back(id.as_string());
+    for (const config::Value& id : entry.value.find("deny")->as_list())
+      rule.deny.push_back(id.as_string());
+    policy.ops[entry.key] = rule;
+  }
+  for (const config::Value& entry : recipe.list("overrides")) {
+    op::KernelOverride override;
+    override.pattern = entry.find("match")->as_string();
+    override.op_id = entry.find("op")->as_string();
+    override.rule.use = entry.find("use")->as_string();
+    override.rule.origin = entry.origin().describe();
+    policy.overrides.push_back(override);
+  }
+  if (const char* forced = std::getenv("TITAN_FORCE_KERNEL"))
+    policy.force(forced);
+  return policy;
+}
+
+}  // namespace
+
+config::SchemaRegistry make_schemas(const plugin::PluginRegistry& plugins) {
+  config::SchemaRegistry schemas = config::make_core_registry();
+  for (const plugin::Component* component : plugins.components(""))
+    schemas.add_component(component->kind,
+                          component->id,
+                          component->config_schema.empty()
+                              ? R"({"type": "object", "properties": {}})"
+                              : component->config_schema,
+                          flavors_of(*component));
+  return schemas;
+}
+
+PluginHost::PluginHost(const plugin::SearchOptions& search)
+    : plugins(&host_table()), kernels(std::make_shared<op::KernelRegistry>()) {
+  plugins.load_all(search);
+  for (const plugin::Component* component : plugins.components(kKernelKind))
+    kernels->add_plugin_kernel(component->id,
+                               &component->as<titan_kernel_table>(),
+                               &component->owner->host,
+                               nullptr,
+                               component->owner);
+}
+
+const plugin::Component& PluginHost::find_model_for(
+    const std::string& model_type) const {
+  std::vector<std::string> known;
+  for (const plugin::Component* component : plugins.components(kModelKind)) {
+    const auto& table = component->as<titan_model_table>();
+    for (uint64_t i = 0; i < table.num_hf_model_types; ++i) {
+      const auto type = plugin::view(table.hf_model_types[i]);
+      if (type == model_type) return *component;
+      known.emplace_back(type);
+    }
+  }
+  throw UserError(text("[config.json] model_type: expected one of ",
+                       known,
+                       ", got '",
+                       model_type,
+                       "'. No loaded model plugin reads it."));
+}
+
+Session::Session(const std::string& recipe_file, const SessionOptions& options)
+    : recipe_(open_recipe(recipe_file, options, host_)) {}
+
+std::shared_ptr<const op::KernelSelector> Session::make_selector() const {
+  return std::make_shared<const op::KernelSelector>(host_->kernels,
+                                                    policy_of(recipe_));
+}
+
+std::string Session::plugin_lock() const {
+  nlohmann::json lock = nlohmann::json::array();
+  std::set<std::string> seen;
+  for (const plugin::Component* component : host_->plugins.components("")) {
+    const plugin::LoadedPlugin& owner = *component->owner;
+    if (!seen.insert(owner.name).second) continue;
+    lock.push_back({{"name", owner.name},
+                    {"version", owner.version},
+                    {"sha256", owner.sha256}});
+  }
+  return lock.dump();
+}
+
+}  // namespace titan::train

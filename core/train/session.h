@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What all ranks of a process share: plugins, kernels, the resolved recipe.
+// Opening one does all the checking that needs no device.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/config/recipe.h"
+#include "core/op/kernel.h"
+#include "core/op/select.h"
+#include "core/plugin/registry.h"
+
+namespace titan::train {
+
+struct SessionOptions {
+  std::vector<std::string> overrides;       // --set
+  std::vector<std::string> plugin_files;    // --plugin FILE
+  std::vector<std::string> plugin_folders;  // --plugin-path FOLDER
+};
+
+/// Plugins without a recipe: parity, convert, `titan plugin list`.
+struct PluginHost {
+  explicit PluginHost(const plugin::SearchOptions& search);
+
+  plugin::PluginRegistry plugins;
+  std::shared_ptr<op::KernelRegistry> kernels;
+
+  /// The model plugin that reads Hugging Face's `model_type`. UserError names
+  /// those that are known.
+  const plugin::Component& find_model_for(const std::string& model_type) const;
+};
+
+class Session {
+ public:
+  /// Reads and checks the recipe; loads plugins that it and the search name.
+  Session(const std::string& recipe_file, const SessionOptions& options);
+
+  const config::Recipe& recipe() const { return recipe_; }
+  PluginHost& host() { return *host_; }
+  std::shared_ptr<const op::KernelSelector> make_selector() const;
+  /// ids, versions and sha256 of the plugins that the recipe uses, as JSON.
+  std::string plugin_lock() const;
+
+ private:
+  std::unique_ptr<PluginHost> host_;
+  config::Recipe recipe_;
+};
+
+/// The registry of schemas with what `plugins` offer.
+config::SchemaRegistry make_schemas(const plugin::PluginRegistry& plugins);
+
+}  // namespace titan::train
