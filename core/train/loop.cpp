@@ -14,6 +14,7 @@
 #include "core/observe/signals.h"
 #include "core/observe/spans.h"
 #include "core/train/metrics_log.h"
+#include "core/train/result_file.h"
 #include "core/train/run_state.h"
 #include "core/train/step.h"
 #include "core/train/validation.h"
@@ -33,7 +34,6 @@ struct Run {
   RunRecord record;
   std::unique_ptr<MetricsLog> metrics;  // rank 0
   std::unique_ptr<Profiler> profiler;   // rank 0
-  double last_train_loss = 0;
   int64_t last_saved_step = -1;
 
   const config::Recipe& recipe() const { return session.recipe(); }
@@ -150,8 +150,6 @@ StepReport run_step(Run& run) {
                  .string()));
   }
   if (run.profiler) run.profiler->end_step(step + 1);
-  if (report.outcome == StepOutcome::kUpdated)
-    run.last_train_loss = report.loss;
   if (run.metrics) run.metrics->add_step(report);
   return report;
 }
@@ -196,7 +194,7 @@ void export_weights(Run& run) {
 RunResult finish(Run& run, int exit_code) {
   RunResult result;
   result.step = run.training.steps_done;
-  result.train_loss = run.last_train_loss;
+  result.train_loss = run.training.last_loss;
   result.exit_code = exit_code;
   if (exit_code != 0) return result;
   if (run.recipe().boolean("validation.at_end"))
@@ -239,9 +237,18 @@ RunResult run_training(Session& session,
       run.last_saved_step != training.steps_done)
     save(run, run.checkpoints());
   if (run.profiler) run.profiler->finish();
+  // A complete run answers from its record: the result of the same recipe and
+  // step cannot change.
+  const fs::path result_file = run.folder / "result.json";
+  auto stored = was_complete ? read_result(result_file,
+                                           run.record.recipe_json,
+                                           training.steps_done)
+                             : std::nullopt;
+  if (stored) return *stored;
   RunResult result = finish(run, exit_code);
-  result.was_complete = was_complete;
   if (run.metrics) run.metrics->flush();
+  if (exit_code == 0 && run.is_first_rank())
+    write_result(run.files, result_file, run.record.recipe_json, result);
   return result;
 }
 

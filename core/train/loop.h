@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "core/train/result_file.h"
 #include "core/train/session.h"
 #include "core/train/training.h"
 
@@ -22,15 +23,6 @@ struct LoopOptions {
   bool prints_json = false;           // one object per logged step on stdout
   bool is_under_launcher = false;
   std::function<void(const std::string&)> print_line;  // results (stdout)
-};
-
-struct RunResult {
-  int64_t step = 0;
-  double train_loss = 0;
-  std::optional<double> validation_loss;
-  std::string sample;         // generated text, when the recipe asks for one
-  int exit_code = 0;          // 0, 130, 143 or 75
-  bool was_complete = false;  // nothing was left to train
 };
 
 /// Trains to training.steps. Collective over the mesh.

@@ -65,6 +65,7 @@ std::string trainer_json(const Training& training) {
               {"tokens_seen", training.tokens_seen},
               {"skipped_steps", training.skipped_steps},
               {"steps_without_targets", training.steps_without_targets},
+              {"last_loss", training.last_loss},
               {"data", training.data->state()},
               {"schedule",
                {{"total_steps", training.schedule.total_steps},
@@ -227,6 +228,7 @@ void restore_run(Training& training,
   training.skipped_steps = trainer.at("skipped_steps").get<int64_t>();
   training.steps_without_targets =
       trainer.at("steps_without_targets").get<int64_t>();
+  training.last_loss = trainer.at("last_loss").get<double>();
   training.data->restore(trainer.at("data").get<std::string>());
 }
 

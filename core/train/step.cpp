@@ -119,6 +119,7 @@ StepReport train_step(Training& training, int64_t step) {
 
     if (std::isfinite(report.loss) && std::isfinite(report.grad_norm)) {
       update(training, report);
+      training.last_loss = report.loss;
     } else {
       report.outcome = StepOutcome::kSkipped;
       handle_non_finite(training, batch.microbatches, report, data_before);

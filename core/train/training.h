@@ -45,6 +45,7 @@ struct Training {
   int64_t tokens_seen = 0;
   int64_t skipped_steps = 0;
   int64_t steps_without_targets = 0;  // in a row
+  double last_loss = 0;               // of the last updating step
 };
 
 /// Host microbatch -> tensors (copies).

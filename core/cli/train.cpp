@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `titan train`: a recipe to a trained model.
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <mutex>
+
+#include <ATen/Parallel.h>
+#include <CLI/CLI.hpp>
+
+#include <titan/error.h>
+
+#include "core/cli/commands.h"
+#include "core/observe/cores.h"
+#include "core/observe/log.h"
+#include "core/observe/signals.h"
+#include "core/train/assemble.h"
+#include "core/train/loop.h"
+
+namespace titan::cli {
+namespace {
+
+struct TrainOptions {
+  std::string recipe;
+  train::SessionOptions session;
+  std::string resume = "auto";
+  std::string from;
+  int64_t sim_ranks = 0;
+  bool is_json = false;
+};
+
+void set_threads(const config::Recipe& recipe) {
+  const int64_t threads = recipe.integer("training.threads");
+  at::set_num_threads(static_cast<int>(
+      threads > 0 ? threads : read_core_facts().num_compute_threads()));
+}
+
+train::LoopOptions loop_options(const TrainOptions& options) {
+  train::LoopOptions loop;
+  if (options.resume == "never") {
+    loop.resume = train::ResumeMode::kNever;
+  } else if (options.resume != "auto") {
+    loop.resume = train::ResumeMode::kRequired;
+    if (options.resume != "required") loop.resume_from = options.resume;
+  }
+  if (!options.from.empty()) {
+    TITAN_USER_CHECK(loop.resume != train::ResumeMode::kRequired,
+                     "[--from] expected it without --resume, got both: one "
+                     "continues a run, the other starts a new one");
+    loop.from = options.from;
+    loop.resume = train::ResumeMode::kNever;
+  }
+  loop.prints_json = options.is_json;
+  loop.is_under_launcher = std::getenv("TORCHELASTIC_RUN_ID") != nullptr ||
+                           std::getenv("SLURM_JOB_ID") != nullptr;
+  loop.print_line = [](const std::string& line) {
+    std::cout << line << std::endl;
+  };
+  return loop;
+}
+
+void print_result(const train::RunResult& result) {
+  if (!result.sample.empty())
+    std::cout << "--- sample\n" << result.sample << "\n---\n";
+  std::cout << "final: step=" << result.step
+            << " train_loss=" << text(result.train_loss);
+  if (result.validation_loss)
+    std::cout << " val_loss=" << text(*result.validation_loss);
+  std::cout << std::endl;
+}
+
+int run_train(const TrainOptions& options) {
+  install_signal_handlers();
+  train::Session session(options.recipe, options.session);
+  const config::Recipe& recipe = session.recipe();
+  set_threads(recipe);
+  const auto tokenizer = std::shared_ptr<const Tokenizer>(
+      load_tokenizer(recipe.string("data.tokenizer")));
+  const train::LoopOptions loop = loop_options(options);
+  train::RunResult result;
+  const auto run_rank = [&](dist::Mesh& mesh) {
+    const auto training = train::assemble(session, mesh, tokenizer);
+    if (mesh.rank() == 0) recipe.require_all_used();
+    const train::RunResult mine = train::run_training(session, *training, loop);
+    if (mesh.rank() == 0) result = mine;
+  };
+  const int64_t world =
+      options.sim_ranks > 0 ? options.sim_ranks : train::world_of(recipe);
+  const parallel::MeshShape shape = train::mesh_shape(recipe, world);
+  if (world == 1) {
+    dist::Mesh mesh = dist::Mesh::single();
+    run_rank(mesh);
+  } else {
+    TITAN_USER_CHECK(options.sim_ranks > 0,
+                     "[parallel] ranks: expected 1, or "
+                     "--sim-ranks ",
+                     world,
+                     " (threads of this process), got ",
+                     world);
+    dist::run_local_ranks({{"pp", shape.pp},
+                           {"dp_replicate", shape.dp_replicate},
+                           {"dp_shard", shape.dp_shard},
+                           {"cp", shape.cp},
+                           {"tp", shape.tp}},
+                          run_rank);
+  }
+  if (result.exit_code == 0 && !options.is_json) print_result(result);
+  return result.exit_code;
+}
+
+}  // namespace
+
+void add_train_command(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<TrainOptions>();
+  CLI::App* command = app.add_subcommand("train", "Train a recipe");
+  command->footer(
+      "Example: titan train configs/llama3_debug_tinyshakespeare.yaml "
+      "--set training.steps=100");
+  command->add_option("RECIPE", options->recipe, "YAML file")->required();
+  command
+      ->add_option("--set",
+                   options->session.overrides,
+                   "KEY=VALUE: override a key of the recipe; repeatable")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
+  command
+      ->add_option("--resume",
+                   options->resume,
+                   "auto: continue if there is a checkpoint; never; required "
+                   "(also without a value); or a folder")
+      ->expected(0, 1)
+      ->default_str("auto")
+      ->type_name("auto|never|DIR");
+  command
+      ->add_option("--from",
+                   options->from,
+                   "start from these weights: a Titan checkpoint or a "
+                   "Hugging Face folder")
+      ->type_name("DIR");
+  command
+      ->add_option("--sim-ranks",
+                   options->sim_ranks,
+                   "run this many ranks as threads of one process")
+      ->check(CLI::Range(1, 1024));
+  command
+      ->add_option("--plugin",
+                   options->session.plugin_files,
+                   "load this plugin; repeatable")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  command
+      ->add_option("--plugin-path",
+                   options->session.plugin_folders,
+                   "search this folder for plugins; repeatable")
+      ->allow_extra_args(false)
+      ->type_name("DIR");
+  command->add_flag(
+      "--json", options->is_json, "one JSON object per logged step on stdout");
+  command->callback([options, command, &exit_code] {
+    if (command->count("--resume") > 0 && options->resume.empty())
+      options->resume = "required";
+    exit_code = run_train(*options);
+  });
+}
+
+}  // namespace titan::cli
