@@ -215,7 +215,7 @@ std::unique_ptr<Training> assemble(Session& session,
                                    dist::Mesh& mesh,
                                    std::shared_ptr<const Tokenizer> tokenizer) {
   const Recipe& recipe = session.recipe();
-  auto training = std::unique_ptr<Training>(new Training{.mesh = mesh});
+  auto training = std::make_unique<Training>(mesh);
   training->tokenizer = std::move(tokenizer);
   training->model = make_model(session);
   const std::vector<GroupRule> rules = group_rules(recipe);

@@ -26,6 +26,9 @@ using Clock = std::chrono::steady_clock;
 namespace fs = std::filesystem;
 
 struct Run {
+  Run(Session& of, Training& with, const LoopOptions& how)
+      : session(of), training(with), options(how) {}
+
   Session& session;
   Training& training;
   const LoopOptions& options;
@@ -209,7 +212,7 @@ RunResult finish(Run& run, int exit_code) {
 RunResult run_training(Session& session,
                        Training& training,
                        const LoopOptions& options) {
-  Run run{.session = session, .training = training, .options = options};
+  Run run(session, training, options);
   run.folder = session.recipe().string("run_folder");
   run.record = {session.recipe().root().to_json(), session.plugin_lock()};
   const bool checkpoints = session.recipe().boolean("checkpoint.enabled");

@@ -34,7 +34,9 @@ void write_result(checkpoint::FileSystem& files,
       {"sample", result.sample},
       {"recipe", Json::parse(recipe_json)}};
   checkpoint::write_file_atomically(
-      files, path, out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+      files,
+      path,
+      out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 std::optional<RunResult> read_result(const std::filesystem::path& path,

@@ -28,6 +28,8 @@ struct StepOptions {
 };
 
 struct Training {
+  explicit Training(dist::Mesh& of) : mesh(of) {}
+
   dist::Mesh& mesh;
   std::unique_ptr<module::Model> model;
   parallel::Plan plan;
