@@ -79,7 +79,7 @@ module::BatchTensors batch_of(const at::Tensor& ids_BT) {
   return batch;
 }
 
-double norm(const at::Tensor& tensor) {
+double l2_norm(const at::Tensor& tensor) {
   return tensor.to(at::kDouble).norm().item<double>();
 }
 
@@ -100,12 +100,12 @@ TensorError compare(std::string name,
       ours.to(at::kDouble) - reference.to(at::kDouble);
   error.max_absolute =
       difference.numel() == 0 ? 0 : difference.abs().max().item<double>();
-  const double size = norm(reference);
-  error.relative_norm = norm(difference) / std::max(size, floor);
+  const double size = l2_norm(reference);
+  error.relative_norm = l2_norm(difference) / std::max(size, floor);
   // A zero tensor has no relative error: it must be zero to the last bits of
   // the global norm.
   if (size == 0.0) error.limit = kZeroLimit / kFloor;
-  if (!std::isfinite(error.relative_norm) && norm(difference) == 0.0)
+  if (!std::isfinite(error.relative_norm) && l2_norm(difference) == 0.0)
     error.relative_norm = 0.0;
   return error;
 }
@@ -141,7 +141,9 @@ std::unique_ptr<Case> open_case(PluginHost& host,
       component.owner->host,
       component.owner,
       component.id,
-      module::config_from_hf(table, component.owner->host, component.id, hf),
+      complete_config(component,
+                      module::config_from_hf(
+                          table, component.owner->host, component.id, hf)),
       std::make_shared<const op::KernelSelector>(host.kernels,
                                                  op::KernelPolicy{}));
   made->plan = parallel::default_plan(made->model->tree(), 1);
@@ -215,7 +217,7 @@ void compare_first_step(Case& of, std::vector<TensorError>& errors) {
   errors.push_back(compare("logits",
                            ours_TV.view(logits_BTV.sizes()),
                            logits_BTV,
-                           kFloor * norm(logits_BTV),
+                           kFloor * l2_norm(logits_BTV),
                            limit));
   const double loss = loss_and_gradients(of, ids_BT);
   of.global_norm = get(expected, "grad_norm", expected_path)[0].item<double>();
@@ -256,7 +258,7 @@ std::function<double(const std::string&)> update_norms(const Case& of,
   std::map<std::string, double> norms;
   for (const auto& [name, tensor] : end) {
     const auto found = start.find(name);
-    if (found != start.end()) norms[name] = norm(tensor - found->second);
+    if (found != start.end()) norms[name] = l2_norm(tensor - found->second);
   }
   return [norms](const std::string& name) {
     const auto found = norms.find(name);
@@ -271,7 +273,7 @@ TensorError compare_update(const std::string& name,
                            double update,
                            double limit) {
   TensorError error = compare("final " + name, ours, reference, 0, limit);
-  const double difference = norm(ours.to(at::kDouble) - reference);
+  const double difference = l2_norm(ours.to(at::kDouble) - reference);
   error.relative_norm = update > 0 ? difference / update : difference;
   return error;
 }
@@ -289,7 +291,7 @@ int64_t compare_training(PluginHost& host,
                       component.owner->host,
                       component.owner,
                       component.id,
-                      adamw_config(training),
+                      complete_config(component, adamw_config(training)),
                       {},
                       *of.engine);
   const auto steps = training.at("steps").get<int64_t>();

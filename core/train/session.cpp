@@ -11,6 +11,7 @@
 
 #include "core/config/compose.h"
 #include "core/config/recipe_schema.h"
+#include "core/config/validate.h"
 #include "core/plugin/abi_call.h"
 #include "core/train/host_table.h"
 
@@ -29,6 +30,12 @@ std::vector<std::pair<std::string, std::string>> flavors_of(
     flavors.emplace_back(plugin::view(table.flavors[i]->name),
                          plugin::view(table.flavors[i]->config));
   return flavors;
+}
+
+std::string schema_of(const plugin::Component& component) {
+  return component.config_schema.empty()
+             ? R"({"type": "object", "properties": {}})"
+             : component.config_schema;
 }
 
 plugin::SearchOptions search_of(const config::Composition& composition,
@@ -89,14 +96,25 @@ op::KernelPolicy policy_of(const config::Recipe& recipe) {
 
 }  // namespace
 
+config::Value complete_config(const plugin::Component& component,
+                              const config::Value& given) {
+  std::vector<config::Problem> problems;
+  config::Value complete =
+      config::validate(config::parse_schema(schema_of(component), component.id),
+                       given,
+                       "",
+                       config::ValidationScope{},
+                       problems);
+  config::throw_if_any(problems);
+  return complete;
+}
+
 config::SchemaRegistry make_schemas(const plugin::PluginRegistry& plugins) {
   config::SchemaRegistry schemas = config::make_core_registry();
   for (const plugin::Component* component : plugins.components(""))
     schemas.add_component(component->kind,
                           component->id,
-                          component->config_schema.empty()
-                              ? R"({"type": "object", "properties": {}})"
-                              : component->config_schema,
+                          schema_of(*component),
                           flavors_of(*component));
   return schemas;
 }

@@ -48,6 +48,11 @@ class Session {
   config::Recipe recipe_;
 };
 
+/// `given` held against the component's schema, defaults filled in: what a
+/// recipe does for its `config` section. UserError lists every fault.
+config::Value complete_config(const plugin::Component& component,
+                              const config::Value& given);
+
 /// The registry of schemas with what `plugins` offer.
 config::SchemaRegistry make_schemas(const plugin::PluginRegistry& plugins);
 
