@@ -44,6 +44,11 @@ AttributeValue convert(const AttributeSpec& declared,
   const auto* number = std::get_if<int64_t>(&given);
   if (number && std::holds_alternative<double>(like))
     return static_cast<double>(*number);
+  // A plugin may write 1.0 where an int is meant; 1.5 stays an error.
+  const auto* real = std::get_if<double>(&given);
+  if (real && std::holds_alternative<int64_t>(like) &&
+      *real == static_cast<double>(static_cast<int64_t>(*real)))
+    return static_cast<int64_t>(*real);
   const auto* ints = std::get_if<std::vector<int64_t>>(&given);
   if (ints && std::holds_alternative<std::vector<double>>(like))
     return std::vector<double>(ints->begin(), ints->end());
