@@ -74,14 +74,18 @@ int run_train(const TrainOptions& options) {
   train::Session session(options.recipe, options.session);
   const config::Recipe& recipe = session.recipe();
   set_threads(recipe);
-  const auto tokenizer = std::shared_ptr<const Tokenizer>(
-      load_tokenizer(recipe.string("data.tokenizer")));
+  const train::RunSettings settings = train::read_run_settings(recipe);
+  if (!settings.description.empty())
+    log::info(text(settings.name, ": ", settings.description));
+  const auto tokenizer =
+      std::shared_ptr<const Tokenizer>(load_tokenizer(settings.tokenizer));
   const train::LoopOptions loop = loop_options(options);
   train::RunResult result;
   const auto run_rank = [&](dist::Mesh& mesh) {
     const auto training = train::assemble(session, mesh, tokenizer);
     if (mesh.rank() == 0) recipe.require_all_used();
-    const train::RunResult mine = train::run_training(session, *training, loop);
+    const train::RunResult mine =
+        train::run_training(session, *training, settings, loop);
     if (mesh.rank() == 0) result = mine;
   };
   const int64_t world =

@@ -26,33 +26,32 @@ using Clock = std::chrono::steady_clock;
 namespace fs = std::filesystem;
 
 struct Run {
-  Run(Session& of, Training& with, const LoopOptions& how)
-      : session(of), training(with), options(how) {}
+  Run(Session& of,
+      Training& with,
+      const RunSettings& as,
+      const LoopOptions& how)
+      : session(of), training(with), settings(as), options(how) {}
 
   Session& session;
   Training& training;
+  const RunSettings& settings;
   const LoopOptions& options;
   checkpoint::FileSystem& files = checkpoint::real_file_system();
-  fs::path folder;
   RunRecord record;
   std::unique_ptr<MetricsLog> metrics;  // rank 0
   std::unique_ptr<Profiler> profiler;   // rank 0
   int64_t last_saved_step = -1;
 
-  const config::Recipe& recipe() const { return session.recipe(); }
   bool is_first_rank() const { return training.mesh.rank() == 0; }
-  fs::path checkpoints() const {
-    const fs::path path = recipe().string("checkpoint.folder");
-    return path.is_absolute() ? path : folder / path;
-  }
 };
 
 // Where to continue; null = from the start.
 std::optional<checkpoint::CheckpointReader> find_checkpoint(Run& run) {
   const LoopOptions& options = run.options;
   if (options.resume == ResumeMode::kNever) return std::nullopt;
-  const fs::path path =
-      options.resume_from.empty() ? run.checkpoints() : options.resume_from;
+  const fs::path path = options.resume_from.empty()
+                            ? run.settings.checkpoint_folder
+                            : options.resume_from;
   if (fs::exists(path / checkpoint::kManifestName))
     return checkpoint::CheckpointReader(path);
   auto latest = checkpoint::latest_checkpoint(run.files, path);
@@ -66,11 +65,11 @@ std::optional<checkpoint::CheckpointReader> find_checkpoint(Run& run) {
 }
 
 void start_from(Run& run) {
-  const bool may_resume = run.options.resume == ResumeMode::kRequired ||
-                          (run.recipe().boolean("checkpoint.enabled") &&
-                           run.recipe().boolean("checkpoint.resume"));
+  const bool may_resume =
+      run.options.resume == ResumeMode::kRequired ||
+      (run.settings.saves_checkpoints && run.settings.resumes);
   auto reader = may_resume ? find_checkpoint(run) : std::nullopt;
-  const auto initial = run.recipe().optional_string("checkpoint.initial");
+  const auto& initial = run.settings.initial_weights;
   if (reader) {
     restore_run(run.training, *reader);
     run.last_saved_step = run.training.steps_done;
@@ -91,7 +90,7 @@ void save(Run& run, const fs::path& folder) {
   const auto start = Clock::now();
   const fs::path saved = save_run(run.training, run.files, folder, run.record);
   run.last_saved_step = run.training.steps_done;
-  const int64_t keep = run.recipe().integer("checkpoint.keep");
+  const int64_t keep = run.settings.checkpoints_kept;
   if (run.is_first_rank()) {
     if (keep > 0)
       checkpoint::prune_checkpoints(run.files, folder, static_cast<int>(keep));
@@ -109,9 +108,8 @@ void save(Run& run, const fs::path& folder) {
 std::optional<double> validate_now(Run& run) {
   if (!run.training.validation) return std::nullopt;
   const auto start = Clock::now();
-  const ValidationReport report = validate(
-      run.training,
-      run.recipe().optional_integer("validation.batches").value_or(-1));
+  const ValidationReport report =
+      validate(run.training, run.settings.validation_batches);
   if (run.metrics) {
     run.metrics->add_validation(run.training.steps_done, report.loss);
     run.metrics->exclude(Clock::now() - start);
@@ -144,7 +142,7 @@ StepReport run_step(Run& run) {
     const Span span("step");
     report = train_step(run.training, step);
   } catch (const NonFiniteError& error) {
-    const fs::path folder = run.folder / "non_finite";
+    const fs::path folder = run.settings.folder / "non_finite";
     save(run, folder);
     throw NonFiniteError(
         text(error.what(),
@@ -157,36 +155,29 @@ StepReport run_step(Run& run) {
   return report;
 }
 
-void after_step(Run& run, bool checkpoints) {
-  const config::Recipe& recipe = run.recipe();
+void after_step(Run& run) {
+  const RunSettings& settings = run.settings;
   const int64_t step = run.training.steps_done;
-  const bool is_last = step == recipe.integer("training.steps");
-  const auto interval = recipe.optional_integer("validation.interval");
+  const bool is_last = step == settings.num_steps;
+  const auto& interval = settings.validation_interval;
   if (interval && step % *interval == 0 && !is_last) validate_now(run);
-  if (checkpoints &&
-      (is_last || step % recipe.integer("checkpoint.interval") == 0))
-    save(run, run.checkpoints());
+  if (settings.saves_checkpoints &&
+      (is_last || step % settings.checkpoint_interval == 0))
+    save(run, settings.checkpoint_folder);
 }
 
 std::string sample_text(Run& run) {
-  const config::Recipe& recipe = run.recipe();
-  if (!recipe.boolean("generate.at_end")) return "";
-  generate::SamplingOptions sampling;
-  sampling.max_tokens = recipe.integer("generate.max_tokens");
-  sampling.temperature = recipe.number("generate.temperature");
-  sampling.top_k = recipe.optional_integer("generate.top_k").value_or(0);
-  sampling.top_p = recipe.optional_number("generate.top_p").value_or(1.0);
-  sampling.seed = static_cast<uint64_t>(recipe.integer("training.seed"));
+  if (!run.settings.samples_at_end) return "";
   return generate::continue_text(*run.training.executor,
                                  *run.training.tokenizer,
-                                 recipe.string("generate.prompt"),
-                                 sampling);
+                                 run.settings.prompt,
+                                 run.settings.sampling);
 }
 
 void export_weights(Run& run) {
-  if (!run.recipe().boolean("checkpoint.export_hf")) return;
-  const std::string tokenizer = run.recipe().string("data.tokenizer");
-  const fs::path path = run.folder / "hf";
+  if (!run.settings.exports_hf) return;
+  const std::string& tokenizer = run.settings.tokenizer;
+  const fs::path path = run.settings.folder / "hf";
   export_hf(run.training,
             run.files,
             path,
@@ -200,8 +191,7 @@ RunResult finish(Run& run, int exit_code) {
   result.train_loss = run.training.last_loss;
   result.exit_code = exit_code;
   if (exit_code != 0) return result;
-  if (run.recipe().boolean("validation.at_end"))
-    result.validation_loss = validate_now(run);
+  if (run.settings.validates_at_end) result.validation_loss = validate_now(run);
   export_weights(run);
   result.sample = sample_text(run);
   return result;
@@ -211,45 +201,41 @@ RunResult finish(Run& run, int exit_code) {
 
 RunResult run_training(Session& session,
                        Training& training,
+                       const RunSettings& settings,
                        const LoopOptions& options) {
-  Run run(session, training, options);
-  run.folder = session.recipe().string("run_folder");
+  Run run(session, training, settings, options);
   run.record = {session.recipe().root().to_json(), session.plugin_lock()};
-  const bool checkpoints = session.recipe().boolean("checkpoint.enabled");
   start_from(run);
-  const int64_t num_steps = session.recipe().integer("training.steps");
-  const bool was_complete = training.steps_done >= num_steps;
+  const bool was_complete = training.steps_done >= settings.num_steps;
+  // A complete run answers from its record: the result of the same recipe and
+  // step cannot change.
+  const fs::path result_file = settings.folder / "result.json";
+  if (was_complete)
+    if (auto stored = read_result(
+            result_file, run.record.recipe_json, training.steps_done))
+      return *stored;
+
   if (run.is_first_rank()) {
+    enable_spans(settings.records_spans);
     run.metrics = std::make_unique<MetricsLog>(
-        session, training, options.prints_json ? options.print_line : nullptr);
-    run.profiler = std::make_unique<Profiler>(ProfilerOptions{
-        session.recipe().optional_integer("profiler.start_step").value_or(0),
-        session.recipe().optional_integer("profiler.start_step")
-            ? session.recipe().integer("profiler.steps")
-            : 0,
-        run.folder / session.recipe().string("profiler.folder")});
+        settings, training, options.prints_json ? options.print_line : nullptr);
+    run.profiler = std::make_unique<Profiler>(settings.profiler);
   }
   int exit_code = 0;
-  while (training.steps_done < num_steps && exit_code == 0) {
+  while (training.steps_done < settings.num_steps && exit_code == 0) {
     run_step(run);
-    after_step(run, checkpoints);
+    after_step(run);
     exit_code =
         exit_code_of(agreed_stop(training.mesh), options.is_under_launcher);
   }
-  if (exit_code != 0 && checkpoints &&
+  if (exit_code != 0 && settings.saves_checkpoints &&
       run.last_saved_step != training.steps_done)
-    save(run, run.checkpoints());
+    save(run, settings.checkpoint_folder);
   if (run.profiler) run.profiler->finish();
-  // A complete run answers from its record: the result of the same recipe and
-  // step cannot change.
-  const fs::path result_file = run.folder / "result.json";
-  auto stored = was_complete ? read_result(result_file,
-                                           run.record.recipe_json,
-                                           training.steps_done)
-                             : std::nullopt;
-  if (stored) return *stored;
-  RunResult result = finish(run, exit_code);
+  const RunResult result = finish(run, exit_code);
   if (run.metrics) run.metrics->flush();
+  if (settings.records_spans && run.is_first_rank())
+    write_span_lines(collect_spans(), settings.folder / "spans.jsonl");
   if (exit_code == 0 && run.is_first_rank())
     write_result(run.files, result_file, run.record.recipe_json, result);
   return result;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/train/result_file.h"
+#include "core/train/run_settings.h"
 #include "core/train/session.h"
 #include "core/train/training.h"
 
@@ -28,6 +29,7 @@ struct LoopOptions {
 /// Trains to training.steps. Collective over the mesh.
 RunResult run_training(Session& session,
                        Training& training,
+                       const RunSettings& settings,
                        const LoopOptions& options);
 
 }  // namespace titan::train

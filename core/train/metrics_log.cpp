@@ -31,27 +31,26 @@ double measured_peak_flops(at::ScalarType dtype) {
       [&] { at::mm(a, b); }, flops, kBudgetSeconds);
 }
 
-MetricsLog::MetricsLog(const Session& session,
+MetricsLog::MetricsLog(const RunSettings& settings,
                        const Training& training,
                        std::function<void(const std::string&)> print_line)
-    : print_line_(std::move(print_line)) {
-  const config::Recipe& recipe = session.recipe();
-  const std::filesystem::path folder = recipe.string("run_folder");
-  interval_ = recipe.integer("metrics.interval");
-  num_steps_ = recipe.integer("training.steps");
+    : interval_(settings.metrics_interval),
+      num_steps_(settings.num_steps),
+      print_line_(std::move(print_line)) {
   flops_per_token_ = training.model->flops_per_token(training.options.seq_len);
-  const auto peak = recipe.optional_number("metrics.peak_tflops");
   peak_flops_per_second_ =
-      peak ? *peak * 1e12
-           : measured_peak_flops(training.engine->precision().compute);
-  std::filesystem::create_directories(folder);
+      settings.peak_tflops
+          ? *settings.peak_tflops * 1e12
+          : measured_peak_flops(training.engine->precision().compute);
+  std::filesystem::create_directories(settings.folder);
   sinks_.add(make_terminal_sink(
       {.num_steps = num_steps_, .interval_steps = interval_}));
-  if (recipe.boolean("metrics.jsonl"))
-    sinks_.add(make_jsonl_sink(folder / "metrics.jsonl", training.steps_done));
-  if (recipe.boolean("metrics.tensorboard"))
-    sinks_.add(
-        make_tensorboard_sink(folder / "tensorboard", training.steps_done));
+  if (settings.writes_jsonl)
+    sinks_.add(make_jsonl_sink(settings.folder / "metrics.jsonl",
+                               training.steps_done));
+  if (settings.writes_tensorboard)
+    sinks_.add(make_tensorboard_sink(settings.folder / "tensorboard",
+                                     training.steps_done));
 }
 
 void MetricsLog::add_step(const StepReport& report) {

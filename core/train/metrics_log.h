@@ -10,7 +10,7 @@
 
 #include "core/observe/flops.h"
 #include "core/observe/metrics.h"
-#include "core/train/session.h"
+#include "core/train/run_settings.h"
 #include "core/train/step.h"
 
 namespace titan::train {
@@ -18,7 +18,7 @@ namespace titan::train {
 class MetricsLog {
  public:
   /// `print_line` (may be empty) receives a JSON line per logged step.
-  MetricsLog(const Session& session,
+  MetricsLog(const RunSettings& settings,
              const Training& training,
              std::function<void(const std::string&)> print_line);
 

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/train/run_settings.h"
+
+namespace titan::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path inside(const fs::path& folder, const std::string& path) {
+  const fs::path given(path);
+  return given.is_absolute() ? given : folder / given;
+}
+
+void read_checkpoint(const config::Recipe& recipe, RunSettings& settings) {
+  settings.saves_checkpoints = recipe.boolean("checkpoint.enabled");
+  settings.resumes = recipe.boolean("checkpoint.resume");
+  settings.checkpoint_folder =
+      inside(settings.folder, recipe.string("checkpoint.folder"));
+  settings.checkpoint_interval = recipe.integer("checkpoint.interval");
+  settings.checkpoints_kept = recipe.integer("checkpoint.keep");
+  settings.initial_weights = recipe.optional_string("checkpoint.initial");
+  settings.exports_hf = recipe.boolean("checkpoint.export_hf");
+}
+
+void read_metrics(const config::Recipe& recipe, RunSettings& settings) {
+  settings.metrics_interval = recipe.integer("metrics.interval");
+  settings.writes_jsonl = recipe.boolean("metrics.jsonl");
+  settings.writes_tensorboard = recipe.boolean("metrics.tensorboard");
+  settings.records_spans = recipe.boolean("metrics.spans");
+  settings.peak_tflops = recipe.optional_number("metrics.peak_tflops");
+  const auto start = recipe.optional_integer("profiler.start_step");
+  const int64_t steps = recipe.integer("profiler.steps");
+  settings.profiler = {
+      .start_step = start.value_or(0),
+      .num_steps = start ? steps : 0,
+      .folder = inside(settings.folder, recipe.string("profiler.folder"))};
+}
+
+void read_generate(const config::Recipe& recipe, RunSettings& settings) {
+  settings.samples_at_end = recipe.boolean("generate.at_end");
+  settings.prompt = recipe.string("generate.prompt");
+  settings.sampling.max_tokens = recipe.integer("generate.max_tokens");
+  settings.sampling.temperature = recipe.number("generate.temperature");
+  settings.sampling.top_k =
+      recipe.optional_integer("generate.top_k").value_or(0);
+  settings.sampling.top_p =
+      recipe.optional_number("generate.top_p").value_or(1.0);
+  settings.sampling.seed = settings.seed;
+}
+
+}  // namespace
+
+RunSettings read_run_settings(const config::Recipe& recipe) {
+  RunSettings settings;
+  settings.name = recipe.optional_string("name").value_or(
+      fs::path(recipe.file()).stem().string());
+  settings.description = recipe.optional_string("description").value_or("");
+  settings.folder = recipe.string("run_folder");
+  settings.tokenizer = recipe.string("data.tokenizer");
+  settings.num_steps = recipe.integer("training.steps");
+  settings.seed = static_cast<uint64_t>(recipe.integer("training.seed"));
+  settings.validation_interval = recipe.optional_integer("validation.interval");
+  settings.validation_batches =
+      recipe.optional_integer("validation.batches").value_or(-1);
+  settings.validates_at_end = recipe.boolean("validation.at_end");
+  read_checkpoint(recipe, settings);
+  read_metrics(recipe, settings);
+  read_generate(recipe, settings);
+  return settings;
+}
+
+}  // namespace titan::train
