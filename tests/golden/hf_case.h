@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A golden case's Hugging Face folder as a model on one rank.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include <ATen/ATen.h>
+
+#include <titan/abi.h>
+
+#include "core/checkpoint/safetensors.h"
+#include "core/config/value.h"
+#include "core/module/model.h"
+#include "core/parallel/executor.h"
+#include "core/parallel/planner.h"
+#include "core/train/run_state.h"
+#include "core/train/session.h"
+#include "core/train/tensor_bytes.h"
+
+namespace titan::golden {
+
+inline std::filesystem::path case_folder(const std::string& name) {
+  return std::filesystem::path(TITAN_SOURCE_DIR) / "tests/golden" / name;
+}
+
+inline std::string read_text(const std::filesystem::path& path) {
+  std::ostringstream content;
+  content << std::ifstream(path, std::ios::binary).rdbuf();
+  return content.str();
+}
+
+inline std::map<std::string, at::Tensor> read_tensors(
+    const std::filesystem::path& path) {
+  const checkpoint::SafetensorsFile file(path);
+  std::map<std::string, at::Tensor> tensors;
+  for (const checkpoint::TensorView& view : file.tensors())
+    tensors[view.name] = train::tensor_of(view);
+  return tensors;
+}
+
+/// The plugins of this build; nobody's own folders.
+inline train::PluginHost& plugins() {
+  static train::PluginHost host([] {
+    plugin::SearchOptions search;
+    search.use_environment = false;
+    return search;
+  }());
+  return host;
+}
+
+/// Structure and storage; `load` fills it.
+class HfCase {
+ public:
+  HfCase(const std::string& name, const char* precision)
+      : folder_(case_folder(name)) {
+    const plugin::Component& llama = plugins().find_model_for("llama");
+    const auto& table = llama.as<titan_model_table>();
+    const auto hf = config::Value::from_json(read_text(folder_ / "config.json"),
+                                             "config.json");
+    model = std::make_unique<module::Model>(
+        table,
+        llama.owner->host,
+        llama.owner,
+        llama.id,
+        train::complete_config(
+            llama,
+            module::config_from_hf(table, llama.owner->host, llama.id, hf)),
+        std::make_shared<const op::KernelSelector>(plugins().kernels,
+                                                   op::KernelPolicy{}));
+    plan_ = parallel::default_plan(model->tree(), 1);
+    engine = std::make_unique<parallel::ParameterEngine>(
+        model->tree(),
+        plan_,
+        plan_.stages.front().items,
+        mesh_,
+        parallel::precision_of(precision));
+    executor = std::make_unique<parallel::Executor>(
+        model->tree(), plan_, *engine, mesh_);
+  }
+
+  void load() { train::load_weights(*model, *engine, folder_); }
+
+  at::Tensor logits() {
+    const at::Tensor ids =
+        read_tensors(folder_ / "inputs.safetensors").at("input_ids").view({-1});
+    const int64_t length = ids.size(0);
+    module::BatchTensors batch;
+    batch.tokens = ids;
+    batch.labels = at::full({length}, -100, at::kLong);
+    batch.loss_weight = at::zeros({length});
+    batch.doc_id = at::zeros({length}, at::kInt);
+    batch.cu_seqlens = at::tensor({int64_t{0}, length}).to(at::kInt);
+    batch.positions = at::arange(length, at::kInt);
+    batch.global_index = at::arange(length, at::kLong);
+    return executor->logits(batch, TITAN_MODE_EVAL, nullptr, false);
+  }
+
+  const std::filesystem::path& folder() const { return folder_; }
+
+  std::unique_ptr<module::Model> model;
+  std::unique_ptr<parallel::ParameterEngine> engine;
+  std::unique_ptr<parallel::Executor> executor;
+
+ private:
+  std::filesystem::path folder_;
+  dist::Mesh mesh_ = dist::Mesh::single();
+  parallel::Plan plan_;
+};
+
+}  // namespace titan::golden

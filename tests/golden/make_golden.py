@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Writes the golden cases of this folder that Titan's own tests need.
+
+Needs: pip install torch==2.11.0 transformers==5.24.0 safetensors
+Usage: make_golden.py OUT_DIR [CASE ...]        (no CASE: all)
+
+Model cases have the layout that core/train/parity.h reads: config.json and
+model.safetensors as Hugging Face writes them, inputs, logits with loss and
+gradient norm, and every gradient, in float32 on the CPU. `adamw` holds what
+torch.optim.AdamW makes of two parameters in ten steps.
+"""
+import json
+import pathlib
+import shutil
+import sys
+import tempfile
+
+import torch
+import transformers
+from safetensors.torch import save_file
+
+SEED = 11
+
+
+def rope(kind, theta=10000.0, **more):
+    return dict(rope_type=kind, rope_theta=theta, **more)
+
+
+def llama(**changes):
+    config = dict(vocab_size=48, hidden_size=32, intermediate_size=40,
+                  num_hidden_layers=2, num_attention_heads=4,
+                  num_key_value_heads=2, max_position_embeddings=64,
+                  rms_norm_eps=1e-5, tie_word_embeddings=False,
+                  pad_token_id=None, bos_token_id=0, eos_token_id=1,
+                  rope_parameters=rope("default"))
+    config.update(changes)
+    return config
+
+
+# name -> (length of the sequence, LlamaConfig). The scaled ropes are read past
+# their original length, where the scaling shows.
+MODELS = {
+    "llama3_bias": (64, llama(head_dim=8, attention_bias=True)),
+    "llama3_linear": (32, llama(
+        tie_word_embeddings=True, num_key_value_heads=1,
+        rope_parameters=rope("linear", factor=4.0))),
+    "llama3_yarn": (48, llama(
+        head_dim=12, mlp_bias=True, max_position_embeddings=64,
+        rope_parameters=rope("yarn", factor=4.0,
+                             original_max_position_embeddings=16))),
+    "llama3_yarn_scaled": (40, llama(
+        hidden_size=24, head_dim=16, num_attention_heads=3,
+        num_key_value_heads=3, rms_norm_eps=1e-3,
+        rope_parameters=rope("yarn", 50000.0, factor=8.0, beta_fast=16.0,
+                             beta_slow=2.0, attention_factor=1.3,
+                             truncate=False,
+                             original_max_position_embeddings=8))),
+    "llama3_wide_heads": (48, llama(
+        head_dim=16, tie_word_embeddings=True, mlp_bias=True,
+        attention_bias=True,
+        rope_parameters=rope("llama3", 500000.0, factor=8.0,
+                             low_freq_factor=1.0, high_freq_factor=4.0,
+                             original_max_position_embeddings=32))),
+}
+
+
+def randomise(model):
+    """Gives every parameter a value that matters, biases and norms too."""
+    generator = torch.Generator().manual_seed(SEED)
+    with torch.no_grad():
+        for name, value in model.named_parameters():
+            noise = torch.randn(value.shape, generator=generator)
+            if value.dim() >= 2:
+                value.copy_(noise * value.shape[-1] ** -0.5)
+            elif "norm" in name:
+                value.copy_(value + 0.2 * noise)
+            else:
+                value.copy_(0.3 * noise)
+
+
+def save_weights(model, path):
+    """The weights alone, through Hugging Face's writer: its keys, no alias."""
+    with tempfile.TemporaryDirectory() as folder:
+        model.save_pretrained(folder)
+        shutil.move(pathlib.Path(folder) / "model.safetensors", path)
+
+
+def save_gradients(model, path):
+    with torch.no_grad():
+        for value in model.parameters():
+            value.copy_(value.grad)
+    save_weights(model, path)
+
+
+def write_model(folder, name):
+    length, changes = MODELS[name]
+    config = transformers.LlamaConfig(**changes)
+    config._attn_implementation = "eager"
+    model = transformers.LlamaForCausalLM(config).float().eval()
+    randomise(model)
+    generator = torch.Generator().manual_seed(SEED + 1)
+    ids = torch.randint(0, config.vocab_size, (1, length), generator=generator)
+    logits = model(input_ids=ids, use_cache=False).logits
+    loss = torch.nn.functional.cross_entropy(logits[0, :-1], ids[0, 1:])
+    loss.backward()
+    loss = loss.detach()
+    squares = sum(p.grad.double().square().sum() for p in model.parameters())
+    folder.mkdir(parents=True, exist_ok=True)
+    config.save_pretrained(folder)
+    save_weights(model, folder / "model.safetensors")
+    save_file({"input_ids": ids}, folder / "inputs.safetensors")
+    save_file({"logits": logits.detach().contiguous(),
+               "loss": loss.reshape(1),
+               "grad_norm": squares.sqrt().float().reshape(1)},
+              folder / "expected.safetensors")
+    facts = dict(case=name, seed=SEED, torch=torch.__version__,
+                 transformers=transformers.__version__,
+                 parameters=sum(p.numel() for p in model.parameters()),
+                 loss=loss.item(), grad_norm=squares.sqrt().item())
+    (folder / "meta.json").write_text(json.dumps(facts, indent=1) + "\n")
+    save_gradients(model, folder / "grads.safetensors")
+
+
+def write_adamw(folder):
+    """Ten steps each in float32 and float64, with weight decay."""
+    folder.mkdir(parents=True, exist_ok=True)
+    options = dict(lr=1e-2, betas=[0.9, 0.95], eps=1e-8, weight_decay=0.1)
+    tensors = {}
+    for dtype, suffix in ((torch.float32, "f32"), (torch.float64, "f64")):
+        generator = torch.Generator().manual_seed(SEED)
+        start = torch.randn(6, 5, generator=generator, dtype=dtype)
+        gradients = torch.randn(10, 6, 5, generator=generator, dtype=dtype)
+        gradients[:, 0] *= 1e-6  # where eps counts
+        value = torch.nn.Parameter(start.clone())
+        optimizer = torch.optim.AdamW([value], amsgrad=False, foreach=False,
+                                      **options)
+        for gradient in gradients:
+            value.grad = gradient.clone()
+            optimizer.step()
+        state = optimizer.state[value]
+        tensors.update({f"start.{suffix}": start,
+                        f"gradients.{suffix}": gradients,
+                        f"end.{suffix}": value.detach(),
+                        f"exp_avg.{suffix}": state["exp_avg"],
+                        f"exp_avg_sq.{suffix}": state["exp_avg_sq"]})
+    save_file({k: v.contiguous() for k, v in tensors.items()},
+              folder / "steps.safetensors")
+    facts = dict(options, seed=SEED, torch=torch.__version__)
+    (folder / "meta.json").write_text(json.dumps(facts, indent=1) + "\n")
+
+
+def main():
+    out = pathlib.Path(sys.argv[1])
+    for name in sys.argv[2:] or [*MODELS, "adamw"]:
+        if name == "adamw":
+            write_adamw(out / name)
+        else:
+            write_model(out / name, name)
+        size = sum(f.stat().st_size for f in (out / name).iterdir())
+        print(f"{name}: {size // 1024} KiB")
+
+
+if __name__ == "__main__":
+    main()
