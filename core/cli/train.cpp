@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `titan train`: a recipe to a trained model.
 #include <cstdlib>
+#include <iomanip>
 #include <iostream>
 #include <memory>
 #include <mutex>
@@ -62,10 +63,11 @@ train::LoopOptions loop_options(const TrainOptions& options) {
 void print_result(const train::RunResult& result) {
   if (!result.sample.empty())
     std::cout << "--- sample\n" << result.sample << "\n---\n";
-  std::cout << "final: step=" << result.step
-            << " train_loss=" << text(result.train_loss);
+  std::cout << std::fixed << std::setprecision(4)
+            << "final: step=" << result.step
+            << " train_loss=" << result.train_loss;
   if (result.validation_loss)
-    std::cout << " val_loss=" << text(*result.validation_loss);
+    std::cout << " val_loss=" << *result.validation_loss;
   std::cout << std::endl;
 }
 

@@ -3,6 +3,7 @@
 
 #include <titan/error.h>
 
+#include "core/observe/spans.h"
 #include "core/op/catalogue.h"
 #include "core/plugin/abi_call.h"
 
@@ -31,12 +32,16 @@ std::unique_ptr<Site> make_site(const ModuleTree& tree,
                                 Module* leaf) {
   const auto attributes = op::Attributes::from_abi(
       {spec.attributes, static_cast<size_t>(spec.num_attributes)});
+  const std::string name = site.empty()  ? fqn
+                           : fqn.empty() ? site
+                                         : text(fqn, '.', site);
   return std::unique_ptr<Site>(new Site{op::Slot(op::find_op(view(spec.op_id)),
                                                  fqn,
                                                  site,
                                                  attributes,
                                                  tree.selector()),
-                                        leaf});
+                                        leaf,
+                                        intern_span_name(name)});
 }
 
 titan_module* root(titan_builder* builder) {

@@ -5,6 +5,7 @@
 
 #include <titan/error.h>
 
+#include "core/observe/spans.h"
 #include "core/op/slot.h"
 #include "core/op/tensor_api.h"
 #include "core/plugin/abi_call.h"
@@ -47,6 +48,7 @@ std::vector<at::Tensor> Context::call(Module& module,
 // both ways meet them.
 std::vector<at::Tensor> Context::invoke(Site& site,
                                         std::vector<at::Tensor> in) {
+  const Span span(site.span_name);
   Transitions* transitions = site.leaf != nullptr ? transitions_ : nullptr;
   if (transitions != nullptr) transitions->before(*site.leaf, in);
   std::vector<at::Tensor> out;
@@ -59,7 +61,7 @@ std::vector<at::Tensor> Context::invoke(Site& site,
         in.push_back(parameters_.compute(*parameter));
     out = op::invoke(site.slot, in);
   }
-  if (observer_ && !out.empty()) observer_(site.slot.fqn(), out.front());
+  if (observer_ && !out.empty()) observer_(site.span_name, out.front());
   if (transitions != nullptr) transitions->after(*site.leaf, out);
   return out;
 }

@@ -67,6 +67,7 @@ struct Buffer {
 struct Site {
   op::Slot slot;
   Module* leaf = nullptr;  // its parameters follow the activations
+  const char* span_name = "";  // FQN and site, for traces; lives for ever
 };
 
 /// A composite (class with code), a leaf (one op and its parameters) or a plain

@@ -13,6 +13,7 @@
 
 #include "core/dispatch/mode_stack.h"
 #include "core/dispatch/selective_recompute.h"
+#include "core/observe/spans.h"
 #include "core/op/catalogue.h"
 #include "core/op/select.h"
 
@@ -87,6 +88,8 @@ struct Executor::StageItem {
   std::vector<Parameter*> parameters;
   RecomputeRule recompute;
   bool is_output = false;
+  const char* forward_span = "";  // names in traces
+  const char* backward_span = "";
 };
 
 struct Executor::ItemRun {
@@ -149,7 +152,9 @@ Executor::Executor(module::ModuleTree& tree,
                         item.batch_inputs,
                         tree.parameters_of(*item.module),
                         recompute_rule(plan, item.module->fqn),
-                        false});
+                        false,
+                        intern_span_name("forward " + item.module->fqn),
+                        intern_span_name("backward " + item.module->fqn)});
     }
     before = &item.carry;
   }
@@ -163,7 +168,9 @@ Executor::Executor(module::ModuleTree& tree,
                       {},
                       tree.parameters_of(*output.head),
                       {},
-                      true});
+                      true,
+                      intern_span_name("forward " + output.head->fqn),
+                      intern_span_name("backward " + output.head->fqn)});
   }
 }
 
@@ -235,6 +242,7 @@ std::vector<at::Tensor> Executor::compute_item(
 }
 
 void Executor::run_item(StageItem& item, MicrobatchRun& run, ItemRun& record) {
+  const Span span(item.forward_span, {{"microbatch", run.index}});
   engine_.unshard(item.parameters);
   record.inputs.clear();
   for (const at::Tensor& tensor : run.carry)
@@ -298,6 +306,7 @@ std::vector<at::Tensor> Executor::backward_item(
     ItemRun& record,
     const std::vector<at::Tensor>& grad_outputs,
     const std::map<std::string, double>& normalisers) {
+  const Span span(item.backward_span, {{"microbatch", run.index}});
   engine_.unshard(item.parameters);
   at::AutoGradMode with(true);
   if (record.outputs.empty()) {
