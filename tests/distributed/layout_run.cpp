@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tests/distributed/layout_run.h"
+
+#include <cmath>
+#include <fstream>
+#include <mutex>
+#include <set>
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+#include <catch2/catch.hpp>
+#include <unistd.h>  // getpid
+
+#include <titan/text.h>
+
+#include "core/checkpoint/checkpoint_folder.h"
+#include "core/train/assemble.h"
+#include "core/train/run_state.h"
+#include "core/train/session.h"
+#include "core/train/step.h"
+
+namespace titan::layout {
+namespace {
+
+// 4 layers so that 2 stages have more than one; 4 heads over 2 key heads;
+// 8 microbatches of one row in a step on one rank.
+constexpr const char* kRecipe = R"(
+model:
+  use: titan.llama3
+  flavor: debugmodel
+  config: {dim: 64, num_layers: 4, num_heads: 4, num_kv_heads: 2,
+           hidden_dim: 96, vocab_size: 256}
+data: {tokenizer: bytes, add_bos: false, add_eos: false}
+training: {steps: 6, seq_len: 32, tokens_per_step: 256, seed: 7}
+optimizer: {use: titan.adamw, config: {lr: 1e-3}}
+schedule: {warmup_steps: 2}
+precision: fp64
+)";
+
+std::string sample_text() {
+  const char* words[] = {"rank", "sum", "the", "axis", "of", "a", "mesh", "in"};
+  std::string content;
+  uint32_t state = 1;
+  for (int i = 0; i < 4000; ++i) {
+    state = state * 1664525u + 1013904223u;
+    content += words[state >> 29];
+    content += i % 11 == 10 ? ".\n" : " ";
+  }
+  return content;
+}
+
+// The step's gradients, whole, before clipping. The data stands where it stood.
+Tensors probe_gradients(train::Training& training) {
+  at::NoGradGuard no_grad;
+  const std::string data = training.data->state();
+  std::vector<module::BatchTensors> microbatches;
+  Microbatch host;
+  int64_t num_targets = 0;
+  for (int64_t i = 0; i < training.options.microbatches; ++i) {
+    REQUIRE(training.data->next(host));
+    num_targets += host.n_valid;
+    microbatches.push_back(train::to_tensors(host));
+  }
+  at::Tensor count = at::tensor({num_targets});
+  training.mesh.group("dp").all_reduce(count);
+  training.executor->train(
+      microbatches, {{"tokens", static_cast<double>(count.item<int64_t>())}});
+  training.engine->finish_gradients();
+  Tensors whole;
+  for (const parallel::LocalPart& part : training.engine->parts())
+    whole[part.parameter->fqn] =
+        training.engine->gather(part, training.engine->gradient(part)).clone();
+  training.engine->clear_gradients();
+  training.data->restore(data);
+  return whole;
+}
+
+void resume(train::Training& training, const std::filesystem::path& folder) {
+  auto latest =
+      checkpoint::latest_checkpoint(checkpoint::real_file_system(), folder);
+  REQUIRE(latest.reader);
+  train::restore_run(training, *latest.reader);
+}
+
+void run_rank(train::Session& session,
+              dist::Mesh& mesh,
+              const RecipeFolder& folder,
+              const RunPlan& plan,
+              RunRecord& record,
+              std::mutex& mutex) {
+  const auto training = train::assemble(
+      session, mesh, std::shared_ptr<const Tokenizer>(load_tokenizer("bytes")));
+  if (plan.resumes) resume(*training, folder.checkpoints());
+  for (int64_t i = 0; i < plan.num_steps; ++i) {
+    Tensors gradients;
+    if (plan.keeps_gradients) gradients = probe_gradients(*training);
+    const train::StepReport report =
+        train::train_step(*training, training->steps_done);
+    const std::lock_guard<std::mutex> lock(mutex);
+    StepRecord& step = record.steps[static_cast<size_t>(i)];
+    step.gradients[static_cast<size_t>(mesh.rank())] = std::move(gradients);
+    if (mesh.rank() != 0) continue;
+    step.loss = report.loss;
+    step.grad_norm = report.grad_norm;
+    record.plan_json = training->plan.json;
+  }
+  if (plan.saves)
+    train::save_run(
+        *training, checkpoint::real_file_system(), folder.checkpoints(), {});
+}
+
+double norm_of(const at::Tensor& tensor) {
+  return tensor.norm().item<double>();
+}
+
+double relative_error(double got, double expected) {
+  return std::abs(got - expected) / std::abs(expected);
+}
+
+}  // namespace
+
+RecipeFolder::RecipeFolder()
+    : path_(std::filesystem::temp_directory_path() /
+            text("titan_layout_", getpid())) {
+  std::filesystem::remove_all(path_);
+  std::filesystem::create_directories(path_);
+  std::ofstream(recipe()) << kRecipe;
+  std::ofstream(text_file()) << sample_text();
+}
+
+RecipeFolder::~RecipeFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+RunRecord run(const RecipeFolder& folder, const RunPlan& plan) {
+  train::SessionOptions options;
+  options.overrides = plan.overrides;
+  options.overrides.push_back(text("data.files=[", folder.text_file(), "]"));
+  options.overrides.emplace_back("parallel.dp_shard=1");
+  int64_t world = 1;
+  for (const dist::Axis& axis : plan.axes) {
+    options.overrides.push_back(text("parallel.", axis.name, "=", axis.size));
+    world *= axis.size;
+  }
+  train::Session session(folder.recipe(), options);
+  RunRecord record;
+  record.steps.resize(static_cast<size_t>(plan.num_steps));
+  for (StepRecord& step : record.steps)
+    step.gradients.resize(static_cast<size_t>(world));
+  // One thread, also for the single rank: tests share the machine.
+  at::set_num_threads(1);
+  std::mutex mutex;
+  dist::run_local_ranks(
+      plan.axes,
+      [&](dist::Mesh& mesh) {
+        run_rank(session, mesh, folder, plan, record, mutex);
+      },
+      std::chrono::minutes(2));
+  return record;
+}
+
+void check_same(const RunRecord& got,
+                const RunRecord& expected,
+                double tolerance) {
+  REQUIRE(got.steps.size() == expected.steps.size());
+  double worst = 0;
+  std::string worst_name;
+  for (size_t s = 0; s < got.steps.size(); ++s) {
+    CHECK(relative_error(got.steps[s].loss, expected.steps[s].loss) <=
+          tolerance);
+    CHECK(relative_error(got.steps[s].grad_norm, expected.steps[s].grad_norm) <=
+          tolerance);
+    const Tensors& reference = expected.steps[s].gradients.front();
+    double total = 0;
+    for (const auto& [name, tensor] : reference)
+      total += std::pow(norm_of(tensor), 2);
+    std::set<std::string> seen;
+    for (const Tensors& rank : got.steps[s].gradients)
+      for (const auto& [name, tensor] : rank) {
+        seen.insert(name);
+        const at::Tensor& other = reference.at(name);
+        REQUIRE(tensor.sizes() == other.sizes());
+        const double error = norm_of(tensor - other) /
+                             std::max(norm_of(other), 1e-6 * std::sqrt(total));
+        if (error <= worst) continue;
+        worst = error;
+        worst_name = text(name, " of step ", s + 1);
+      }
+    CHECK(seen.size() == reference.size());
+  }
+  INFO("worst relative norm error " << worst << ": " << worst_name);
+  CHECK(worst <= tolerance);
+  WARN("worst relative norm error " << worst << " (tolerance " << tolerance
+                                    << "): " << worst_name);
+}
+
+}  // namespace titan::layout
