@@ -38,22 +38,18 @@ std::string schema_of(const plugin::Component& component) {
              : component.config_schema;
 }
 
-plugin::SearchOptions search_of(const config::Composition& composition,
-                                const config::SchemaRegistry& core,
+plugin::SearchOptions search_of(const std::string& recipe_file,
+                                const PluginSection& section,
                                 const SessionOptions& options) {
   plugin::SearchOptions search;
-  const std::filesystem::path recipe(composition.file);
+  const std::filesystem::path recipe(recipe_file);
   search.relative_to = std::filesystem::absolute(recipe).parent_path().string();
   search.files = options.plugin_files;
   search.folders = options.plugin_folders;
-  const config::Value section =
-      config::resolve_section(composition, core, "plugins");
-  for (const config::Value& folder : section.at_path("search")->as_list())
-    search.folders.push_back(folder.as_string());
-  for (const config::Value& entry : section.at_path("load")->as_list())
-    if (const config::Value* path = entry.find("path");
-        path != nullptr && path->is_string())
-      search.files.push_back(path->as_string());
+  for (const PluginSection::File& file : section.files)
+    search.files.push_back(file.path);
+  search.folders.insert(
+      search.folders.end(), section.folders.begin(), section.folders.end());
   return search;
 }
 
@@ -63,9 +59,14 @@ config::Recipe open_recipe(const std::string& file,
   const config::SchemaRegistry core = config::make_core_registry();
   config::Composition composition =
       config::compose_recipe(file, options.overrides, core.root());
-  host = std::make_unique<PluginHost>(search_of(composition, core, options));
-  return config::resolve_recipe(std::move(composition),
-                                make_schemas(host->plugins));
+  const PluginSection section = read_plugin_section(composition, core);
+  host = std::make_unique<PluginHost>(
+      search_of(composition.file, section, options), section);
+  require_named(host->plugins, section);
+  config::Recipe recipe = config::resolve_recipe(std::move(composition),
+                                                 make_schemas(host->plugins));
+  mark_plugin_section_read(recipe);
+  return recipe;
 }
 
 op::KernelPolicy policy_of(const config::Recipe& recipe) {
@@ -119,8 +120,11 @@ config::SchemaRegistry make_schemas(const plugin::PluginRegistry& plugins) {
   return schemas;
 }
 
-PluginHost::PluginHost(const plugin::SearchOptions& search)
-    : plugins(&host_table()), kernels(std::make_shared<op::KernelRegistry>()) {
+PluginHost::PluginHost(const plugin::SearchOptions& search,
+                       const PluginSection& section)
+    : plugins(&host_table(), plugin::gather_host_facts(), section.options),
+      kernels(std::make_shared<op::KernelRegistry>()) {
+  load_pinned(plugins, section);
   plugins.load_all(search);
   for (const plugin::Component* component : plugins.components(kKernelKind))
     kernels->add_plugin_kernel(component->id,

@@ -11,6 +11,7 @@
 #include "core/op/kernel.h"
 #include "core/op/select.h"
 #include "core/plugin/registry.h"
+#include "core/train/plugin_section.h"
 
 namespace titan::train {
 
@@ -22,7 +23,8 @@ struct SessionOptions {
 
 /// Plugins without a recipe: parity, convert, `titan plugin list`.
 struct PluginHost {
-  explicit PluginHost(const plugin::SearchOptions& search);
+  explicit PluginHost(const plugin::SearchOptions& search,
+                      const PluginSection& section = {});
 
   plugin::PluginRegistry plugins;
   std::shared_ptr<op::KernelRegistry> kernels;
