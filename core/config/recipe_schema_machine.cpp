@@ -37,7 +37,7 @@ constexpr std::string_view kKernels = R"json({
 
 constexpr std::string_view kOverrides = R"json({
   "type": "array", "default": [], "x-group": "performance",
-  "description": "Kernels for a part of the model; the first entry that matches holds.",
+  "description": "Kernels for a part of the model; the last entry that matches holds.",
   "items": {"type": "object", "required": ["match", "op", "use"], "properties": {
     "match": {"type": "string", "description": "glob over module names, such as layers.*.feed_forward; one that matches nothing is an error"},
     "op": {"type": "string", "format": "op_id", "description": "op whose calls are meant"},

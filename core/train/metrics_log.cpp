@@ -12,7 +12,7 @@
 namespace titan::train {
 namespace {
 
-// 1024^3 is past the ridge of every CPU measured (reference perf.md, roofline).
+// 1024^3 is past the ridge of the roofline of every CPU measured.
 constexpr int64_t kProbeExtent = 1024;
 
 double mebibytes(int64_t bytes) {

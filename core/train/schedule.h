@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Learning-rate factor: warmup, stable, decay (TorchTitan's rule, reference
-// systems.md 2.6, in words and vectors there).
+// Learning-rate factor: warmup, stable, decay by TorchTitan's rule;
+// vectors: schedule_test.cpp.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The plugin shown in docs/plugins.md is the file that is compiled and run here.
+# The plugin shown in the documents is the file that is compiled and run here.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
-sed -n '/<!-- swiglu.cpp -->/,/^```$/p' "$root/docs/plugins.md" |
-  sed '1,2d;$d' | diff - "$root/tests/abi/example/swiglu.cpp"
-echo "docs/plugins.md shows tests/abi/example/swiglu.cpp"
+for page in docs/plugins.md README.md; do
+  sed -n '/<!-- swiglu.cpp -->/,/^```$/p' "$root/$page" |
+    sed '1,2d;$d' | diff - "$root/tests/abi/example/swiglu.cpp"
+  echo "$page shows tests/abi/example/swiglu.cpp"
+done
