@@ -197,12 +197,26 @@ RunResult finish(Run& run, int exit_code) {
   return result;
 }
 
+// What only runs after the last step must not fail there.
+void check_end(const RunSettings& settings, const dist::Mesh& mesh) {
+  if (mesh.size("pp") == 1) return;
+  TITAN_USER_CHECK(!settings.exports_hf,
+                   "[checkpoint.export_hf] expected one pipeline stage, got ",
+                   mesh.size("pp"),
+                   ". Set it to false and export from the checkpoint.");
+  TITAN_USER_CHECK(!settings.samples_at_end,
+                   "[generate.at_end] expected one pipeline stage, got ",
+                   mesh.size("pp"),
+                   ". Set it to false and use `titan generate`.");
+}
+
 }  // namespace
 
 RunResult run_training(Session& session,
                        Training& training,
                        const RunSettings& settings,
                        const LoopOptions& options) {
+  check_end(settings, training.mesh);
   Run run(session, training, settings, options);
   run.record = {session.recipe().root().to_json(), session.plugin_lock()};
   start_from(run);
