@@ -132,10 +132,9 @@ void add_train_command(CLI::App& app, int& exit_code) {
   command
       ->add_option("--resume",
                    options->resume,
-                   "auto: continue if there is a checkpoint; never; required "
-                   "(also without a value); or a folder")
+                   "auto (default): continue if there is a checkpoint; never; "
+                   "required (also without a value); or a folder")
       ->expected(0, 1)
-      ->default_str("auto")
       ->type_name("auto|never|DIR");
   command
       ->add_option("--from",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The line a person watches. Columns are a table: name, label, form.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -90,6 +91,14 @@ constexpr Column kColumns[] = {
     {"eta_seconds", "eta", duration},
 };
 
+// A record of other things (a validation) has its own line in the log.
+bool has_column(const MetricRecord& record) {
+  return std::any_of(
+      std::begin(kColumns), std::end(kColumns), [&](const Column& column) {
+        return record.find(column.name).has_value();
+      });
+}
+
 class TerminalSink : public MetricSink {
  public:
   explicit TerminalSink(TerminalOptions options) : options_(options) {}
@@ -98,6 +107,7 @@ class TerminalSink : public MetricSink {
 
   std::string_view name() const override { return "terminal"; }
   void write(const MetricRecord& record) override {
+    if (!has_column(record)) return;
     const std::string line = terminal_line(record, options_.num_steps);
     if (is_full_line(record.step)) {
       log::progress("");

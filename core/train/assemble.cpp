@@ -41,7 +41,9 @@ int64_t tokens_per_microbatch(const Recipe& recipe) {
       .value_or(recipe.integer("training.seq_len"));
 }
 
-DataOptions data_options(const Recipe& recipe, const dist::Mesh& mesh) {
+DataOptions data_options(const Recipe& recipe,
+                         const dist::Mesh& mesh,
+                         const Tokenizer& tokenizer) {
   DataOptions options;
   options.use = recipe.string("data.use");
   options.files = recipe.strings("data.files");
@@ -49,7 +51,9 @@ DataOptions data_options(const Recipe& recipe, const dist::Mesh& mesh) {
   options.on_bad_line = recipe.string("data.on_bad_line");
   options.tokenizer = recipe.string("data.tokenizer");
   options.add_bos = recipe.boolean("data.add_bos");
-  options.add_eos = recipe.boolean("data.add_eos");
+  // "if it has one": the default tokenizer, bytes, has none.
+  options.add_eos =
+      recipe.boolean("data.add_eos") && tokenizer.eos_id().has_value();
   options.validation_fraction = recipe.number("data.validation_fraction");
   options.validation_files = recipe.strings("data.validation_files");
   options.seq_len = recipe.integer("training.seq_len");
@@ -91,7 +95,8 @@ int64_t model_vocab(const module::Model& model) {
 }
 
 void add_data(Training& training, const Recipe& recipe) {
-  DataOptions options = data_options(recipe, training.mesh);
+  DataOptions options =
+      data_options(recipe, training.mesh, *training.tokenizer);
   training.data = std::make_unique<DataStream>(options, *training.tokenizer);
   training.data->check_vocab(model_vocab(*training.model));
   if (options.validation_fraction == 0 && options.validation_files.empty())

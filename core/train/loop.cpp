@@ -168,10 +168,10 @@ void after_step(Run& run) {
 
 std::string sample_text(Run& run) {
   if (!run.settings.samples_at_end) return "";
-  return generate::continue_text(*run.training.executor,
-                                 *run.training.tokenizer,
-                                 run.settings.prompt,
-                                 run.settings.sampling);
+  return valid_utf8(generate::continue_text(*run.training.executor,
+                                            *run.training.tokenizer,
+                                            run.settings.prompt,
+                                            run.settings.sampling));
 }
 
 void export_weights(Run& run) {
@@ -210,6 +210,17 @@ void check_end(const RunSettings& settings, const dist::Mesh& mesh) {
                    ". Set it to false and use `titan generate`.");
 }
 
+void save_before_leaving(Run& run) {
+  if (run.settings.saves_checkpoints) {
+    if (run.last_saved_step != run.training.steps_done)
+      save(run, run.settings.checkpoint_folder);
+  } else if (run.is_first_rank()) {
+    log::warn(text("stopped after step ",
+                   run.training.steps_done,
+                   "; nothing was saved: checkpoint.enabled is false"));
+  }
+}
+
 }  // namespace
 
 RunResult run_training(Session& session,
@@ -242,9 +253,7 @@ RunResult run_training(Session& session,
     exit_code =
         exit_code_of(agreed_stop(training.mesh), options.is_under_launcher);
   }
-  if (exit_code != 0 && settings.saves_checkpoints &&
-      run.last_saved_step != training.steps_done)
-    save(run, settings.checkpoint_folder);
+  if (exit_code != 0) save_before_leaving(run);
   if (run.profiler) run.profiler->finish();
   const RunResult result = finish(run, exit_code);
   if (run.metrics) run.metrics->flush();

@@ -22,6 +22,12 @@ double number_of(const Json& value) {
 
 }  // namespace
 
+std::string valid_utf8(const std::string& text) {
+  return Json::parse(
+             Json(text).dump(-1, ' ', false, Json::error_handler_t::replace))
+      .get<std::string>();
+}
+
 void write_result(checkpoint::FileSystem& files,
                   const std::filesystem::path& path,
                   const std::string& recipe_json,
@@ -33,10 +39,7 @@ void write_result(checkpoint::FileSystem& files,
        result.validation_loss ? number(*result.validation_loss) : Json("none")},
       {"sample", result.sample},
       {"recipe", Json::parse(recipe_json)}};
-  checkpoint::write_file_atomically(
-      files,
-      path,
-      out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  checkpoint::write_file_atomically(files, path, out.dump(1) + "\n");
 }
 
 std::optional<RunResult> read_result(const std::filesystem::path& path,

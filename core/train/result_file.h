@@ -20,6 +20,10 @@ struct RunResult {
   int exit_code = 0;   // 0, 130, 143 or 75
 };
 
+/// `text` with U+FFFD for what is not UTF-8: a sample may end inside a
+/// character, and the stored result is to be what the run printed.
+std::string valid_utf8(const std::string& text);
+
 /// Atomic.
 void write_result(checkpoint::FileSystem& files,
                   const std::filesystem::path& path,

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A run that was cut off and resumed ends in the same bits as one that was not:
+// parameters, optimizer states, data position, losses of every step.
+#include <catch2/catch.hpp>
+
+#include "tests/integration/tiny_run.h"
+
+using namespace titan::integration;
+
+namespace {
+
+void check_resumes_bit_identically(const Settings& settings) {
+  const TinyRun run;
+  const Finished whole = run.train(settings);
+  INFO(whole.err);
+  REQUIRE(whole.exit_code == 0);
+  REQUIRE(steps_in(run.checkpoints()) == std::vector<std::int64_t>{4, 8, 12});
+  const auto files = state_files(run.checkpoint(12));
+  const auto losses = step_losses(run.run());
+  REQUIRE(losses.size() == 12);
+  // Resumed at 4; then, from what the resumed run saved, once more at 8.
+  for (const std::int64_t step : {4, 8}) {
+    run.cut_after(step);
+    const Finished rest = run.train(settings);
+    INFO(rest.err);
+    REQUIRE(rest.exit_code == 0);
+    CHECK(rest.err.find("resumed from") != std::string::npos);
+    CHECK(rest.out == whole.out);
+    CHECK(state_files(run.checkpoint(12)) == files);
+    CHECK(step_losses(run.run()) == losses);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a resumed run is bit-identical to an uninterrupted one",
+          "[integration]") {
+  check_resumes_bit_identically({});
+}
+
+TEST_CASE("resume is bit-identical in bf16", "[integration]") {
+  check_resumes_bit_identically({"precision=bf16"});
+}
+
+TEST_CASE(
+    "resume is bit-identical with accumulation, documents shuffled over "
+    "epochs, and validation",
+    "[integration]") {
+  check_resumes_bit_identically({"training.tokens_per_step=96",
+                                 "data.use=jsonl",
+                                 "data.files=[\"${recipe_dir}/lines.jsonl\"]",
+                                 "data.epochs=3",
+                                 "data.validation_fraction=0.1",
+                                 "validation.interval=4",
+                                 "validation.at_end=true",
+                                 "generate.at_end=true",
+                                 "generate.max_tokens=8"});
+}
