@@ -94,11 +94,28 @@ int64_t model_vocab(const module::Model& model) {
   return output.head->parameters.front()->shape.front();
 }
 
+// Found out now rather than after hours.
+void check_enough_data(const Training& training, const Recipe& recipe) {
+  const auto available = training.data->num_microbatches();
+  if (!available) return;
+  const int64_t per_step = training.options.microbatches;
+  const int64_t steps = recipe.integer("training.steps");
+  if (steps * per_step > *available)
+    throw recipe.error_at("training.steps",
+                          text("expected at most ",
+                               *available / per_step,
+                               " (the data has no more in data.epochs ",
+                               *recipe.optional_integer("data.epochs"),
+                               "), got ",
+                               steps));
+}
+
 void add_data(Training& training, const Recipe& recipe) {
   DataOptions options =
       data_options(recipe, training.mesh, *training.tokenizer);
   training.data = std::make_unique<DataStream>(options, *training.tokenizer);
   training.data->check_vocab(model_vocab(*training.model));
+  check_enough_data(training, recipe);
   if (options.validation_fraction == 0 && options.validation_files.empty())
     return;
   options.split = Split::kValidation;

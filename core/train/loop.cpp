@@ -190,6 +190,12 @@ RunResult finish(Run& run, int exit_code) {
   result.step = run.training.steps_done;
   result.train_loss = run.training.last_loss;
   result.exit_code = exit_code;
+  if (run.training.skipped_steps > 0 && run.is_first_rank())
+    log::warn(text("not finite and skipped: ",
+                   run.training.skipped_steps,
+                   " of ",
+                   run.training.steps_done,
+                   " steps"));
   if (exit_code != 0) return result;
   if (run.settings.validates_at_end) result.validation_loss = validate_now(run);
   export_weights(run);

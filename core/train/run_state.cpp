@@ -3,6 +3,7 @@
 // in dp, cp and tp) writes it.
 #include "core/train/run_state.h"
 
+#include <cmath>
 #include <fstream>
 #include <sstream>
 
@@ -228,7 +229,10 @@ void restore_run(Training& training,
   training.skipped_steps = trainer.at("skipped_steps").get<int64_t>();
   training.steps_without_targets =
       trainer.at("steps_without_targets").get<int64_t>();
-  training.last_loss = trainer.at("last_loss").get<double>();
+  // JSON writes NaN, the loss of no step yet, as null.
+  const Json& last_loss = trainer.at("last_loss");
+  training.last_loss =
+      last_loss.is_null() ? std::nan("") : last_loss.get<double>();
   training.data->restore(trainer.at("data").get<std::string>());
 }
 

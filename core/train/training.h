@@ -3,6 +3,7 @@
 // here; step, validation, checkpoint and loop are functions over it.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,7 +48,8 @@ struct Training {
   int64_t tokens_seen = 0;
   int64_t skipped_steps = 0;
   int64_t steps_without_targets = 0;  // in a row
-  double last_loss = 0;               // of the last updating step
+  // Of the last updating step; NaN before the first.
+  double last_loss = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// Host microbatch -> tensors (copies).

@@ -201,3 +201,13 @@ TEST_CASE("full lines come at step 1, each interval and the last step",
   CHECK_THAT(captured.lines[2], Catch::StartsWith("step 20/25"));
   CHECK_THAT(captured.lines[3], Catch::StartsWith("step 25/25"));
 }
+
+TEST_CASE("a record without a column of its own makes no terminal line",
+          "[unit]") {
+  CapturedLog captured;
+  titan::MetricRecord validation;
+  validation.step = 10;
+  validation.add("validation_loss", 2.5);
+  titan::make_terminal_sink({25, 10})->write(validation);
+  CHECK(captured.lines.empty());
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What goes wrong by a person's hand: exit code 2, a message that names the
+// place and what was expected, and no run folder left behind.
+#include <catch2/catch.hpp>
+
+#include "tests/integration/tiny_run.h"
+
+using namespace titan::integration;
+
+namespace {
+
+void check_refused(const TinyRun& run,
+                   const Finished& result,
+                   const std::vector<std::string>& texts) {
+  INFO(result.err);
+  CHECK(result.exit_code == 2);
+  CHECK(result.out.empty());
+  for (const std::string& text : texts) {
+    INFO("expected in the message: " << text);
+    CHECK(result.err.find(text) != std::string::npos);
+  }
+  CHECK(result.err.find("bug") == std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(run.run()));
+}
+
+}  // namespace
+
+TEST_CASE("a recipe that is not there is named", "[integration]") {
+  const TinyRun run;
+  check_refused(
+      run,
+      run_titan_process({"train", (run.folder() / "none.yaml").string()}),
+      {"none.yaml"});
+}
+
+TEST_CASE("an unknown key is named with the nearest one", "[integration]") {
+  const TinyRun run;
+  check_refused(run,
+                run.train({"training.max_grad_nrom=1"}),
+                {"training.max_grad_nrom", "max_grad_norm"});
+  check_refused(run,
+                run.train({"optimizer.config.lrr=1"}),
+                {"optimizer.config.lrr", "lr"});
+  check_refused(
+      run, run.train({"model.config.dimm=1"}), {"model.config.dimm", "dim"});
+}
+
+TEST_CASE("an unknown model or optimizer is named with the nearest one",
+          "[integration]") {
+  const TinyRun run;
+  check_refused(run,
+                run.train({"model.use=titan.lama3"}),
+                {"model.use", "titan.lama3", "titan.llama3"});
+  check_refused(run,
+                run.train({"optimizer.use=titan.adam"}),
+                {"optimizer.use", "titan.adam", "titan.adamw"});
+}
+
+TEST_CASE("a value out of range is named with what was expected",
+          "[integration]") {
+  const TinyRun run;
+  check_refused(run, run.train({"training.steps=0"}), {"training.steps"});
+  check_refused(run, run.train({"precision=fp16"}), {"precision", "Use bf16"});
+  check_refused(run,
+                run.train({"training.tokens_per_step=40"}),
+                {"training.tokens_per_step", "32"});
+}
+
+TEST_CASE("data that cannot be read is named", "[integration]") {
+  const TinyRun run;
+  check_refused(run,
+                run.train({"data.files=[\"${recipe_dir}/none.txt\"]"}),
+                {"none.txt"});
+  put_file(run.folder() / "broken.jsonl", "{\"text\": \"a\"}\n{\"text\": \n");
+  check_refused(run,
+                run.train({"data.use=jsonl",
+                           "data.files=[\"${recipe_dir}/broken.jsonl\"]"}),
+                {"broken.jsonl", "2"});
+  put_file(run.folder() / "short.txt", "too short");
+  check_refused(run,
+                run.train({"data.files=[\"${recipe_dir}/short.txt\"]"}),
+                {"[data", "16"});
+}
+
+TEST_CASE("a tokenizer with ids that the model lacks is refused",
+          "[integration]") {
+  const TinyRun run;
+  check_refused(run, run.train({"model.config.vocab_size=100"}), {"100"});
+}
+
+TEST_CASE("data that ends before the last step is refused with both numbers",
+          "[integration]") {
+  const TinyRun run;
+  check_refused(run,
+                run.train({"data.epochs=1", "training.steps=100000"}),
+                {"[training.steps]", "data.epochs 1", "got 100000"});
+}
+
+TEST_CASE("options that are misspelt, or that exclude each other, exit 2",
+          "[integration]") {
+  const TinyRun run;
+  check_refused(run, run.train({}, {"--resum"}), {"--resum"});
+  check_refused(run,
+                run.train({}, {"--from", "a", "--resume", "b"}),
+                {"--from", "--resume"});
+  check_refused(run, run_titan_process({"trian"}), {"trian", "train"});
+}
