@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Named constants bound to a call site of an op: eps, scale, window, ...
+// Named constants bound to a call site of an op, such as eps or scale.
 // Ordered by declaration, so that equal attributes compare and hash equal.
 // OpSpec (spec.h) says which names an op knows; bind_attributes checks them.
 #pragma once

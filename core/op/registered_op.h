@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An op of the catalogue together with its two dispatcher ops,
+// An op of the catalogue together with its two dispatcher ops.
 //   titan::name(int call, int want, inputs...) -> (outputs..., own saved...)
 //   titan::name_backward(int call, int want, grad_outputs..., inputs...,
 //                        saved...) -> (one gradient per differentiable input)

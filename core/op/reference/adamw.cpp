@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// titan.adamw/1: AdamW with decoupled weight decay, in place. lr and step are
+// titan.adamw/1: the AdamW update, decoupled decay, in place. lr and step are
 // tensors, so that a captured step follows the schedule. For conformance of
 // optimizer kernels; training uses an optimizer plugin.
 #include <cmath>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// titan.rms_norm/1. Statistics in acc(dtype): bf16 loses the tail of a sum of
-// squares beyond 256 addends. eps stands inside the root.
+// titan.rms_norm/1: x over the root of its mean square, times a weight.
+// Statistics in acc(dtype): bf16 loses the tail of a sum of squares beyond 256
+// addends. eps stands inside the root.
 // cast_before_weight: x * rstd is rounded to the dtype before the weight
 // multiplies it (Hugging Face's Llama order), else after (PyTorch's).
 // Legend: ... leading dims, D features; names without suffix are [..., D].

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this library registers.
+// Registers the model titan.llama3.
 #include <titan/sdk/plugin.hpp>
 
 #include "plugins/models/llama3/model.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this library registers.
+// Registers the optimizer titan.adamw.
 #include <titan/sdk/plugin.hpp>
 
 #include "plugins/optimizers/adamw/adamw.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this library registers.
+// Registers the planner titan.recompute.
 #include <titan/sdk/plugin.hpp>
 
 #include "plugins/parallel/recompute/plan.h"

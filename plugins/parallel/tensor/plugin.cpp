@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this library registers.
+// Registers the planner titan.tensor.
 #include <titan/sdk/plugin.hpp>
 
 #include "plugins/parallel/tensor/plan.h"

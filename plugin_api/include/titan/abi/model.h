@@ -88,8 +88,8 @@ typedef struct titan_output_spec {
   double logit_cap;   /* cap * tanh(x / cap); 0 = none */
 } titan_output_spec;
 
-/* Building, in `build` only. [thread: loader] Names become FQNs joined by dots.
- */
+/* Building, in `build` only. [thread: the rank's] Names become FQNs joined by
+ * dots. */
 typedef struct titan_builder_api {
   uint32_t struct_size;
   uint32_t reserved;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kind titan.optimizer/1. The host owns and shards the state, clips, guards and
- * schedules; the plugin updates. */
+/* Kind titan.optimizer/1: an update rule. The host owns and shards the state,
+ * clips, guards and schedules. */
 #ifndef TITAN_ABI_OPTIMIZER_H_
 #define TITAN_ABI_OPTIMIZER_H_
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kind titan.kernel/1. A kernel class has
+// Kernels, kind titan.kernel/1, from a class to its C table. The class has
 //   int score(const Shapes&) const       0 = refuse, 1..1000 = fitness; pure
 //   void forward(const Call&) const
 //   void backward(const Call&) const     may be absent

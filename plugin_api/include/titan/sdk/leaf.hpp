@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Call sites and what the host owns: Op, the leaves (Linear, Embedding,
-// RMSNorm, LayerNorm), Parameter and Buffer. All are small values.
+// Call sites and what the host owns, as small values: `Op`, the leaves (Linear,
+// Embedding, RMSNorm, LayerNorm), `Parameter` and `Buffer`.
 #pragma once
 
 #include <string_view>

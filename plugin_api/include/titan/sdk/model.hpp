@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kind titan.model/1. A model class has
+// Models, kind titan.model/1, from a class to its C table. The class has
 //   static constexpr std::string_view kSchema           JSON Schema subset
 //   static constexpr std::string_view kHfModelTypes[]   may be absent
 //   static std::span<const Flavor> flavors()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Module classes: CRTP over `forward(Context&, tensors...)`. Calling a module
-// goes through the host, so that an override or an adapter can stand in its
-// place.
+// Module classes, by CRTP over `forward(Context&, tensors...)`. A call goes
+// through the host, so that an override or an adapter can stand in its place.
+// Read next: build.hpp.
 #pragma once
 
 #include <array>

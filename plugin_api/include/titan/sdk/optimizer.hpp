@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kind titan.optimizer/1. An optimizer class has
+// Optimizers, kind titan.optimizer/1, from a class to its C table. It has
 //   static constexpr uint32_t kFlags     TITAN_OPTIMIZER_ELEMENTWISE or _MATRIX
 //   void describe_state(const TensorSpecView& parameter, StateList&) const
 //   void step(const OptimizerCall&)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kind titan.parallel/1. A planner class has
+// Planners, kind titan.parallel/1, from a class to its C table. It has
 //   static constexpr std::string_view kPhase    expert | tensor | context | ...
 //   Json plan(const Json& request) const        pure; same request, same bytes
 #pragma once
