@@ -66,7 +66,7 @@ struct Buffer {
 /// A call site of an op: bare in a composite, or the whole of a leaf.
 struct Site {
   op::Slot slot;
-  Module* leaf = nullptr;  // its parameters follow the activations
+  Module* leaf = nullptr;      // its parameters follow the activations
   const char* span_name = "";  // FQN and site, for traces; lives for ever
 };
 
