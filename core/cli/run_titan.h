@@ -10,7 +10,7 @@
 
 namespace titan::cli {
 
-/// Exit codes, as DESIGN section 8 fixes them.
+/// Exit codes: docs/debugging.md and docs/adr/0011.
 inline constexpr int kExitUserError = 2;
 inline constexpr int kExitBug = 70;
 inline constexpr int kExitDevice = 75;

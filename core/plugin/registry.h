@@ -45,7 +45,7 @@ struct PluginStatus {
 };
 
 struct LoadOptions {
-  /// Empty: sealed memory. A folder: copies there (`plugins.stage: dir`).
+  /// Empty: sealed memory. A folder: copies there, for debuggers.
   std::string stage_folder;
   /// Where probed plugins are remembered; empty = the user's cache folder.
   std::string probe_cache_folder;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a plugin may link: the C and C++ runtimes, OpenMP, LibTorch's stable C
 // shim, and the libraries that it declares. Never LibTorch's C++, never the
-// core (DESIGN section 3, checked also over built plugins by nm -D).
+// core (checked also over built plugins by scripts/check_symbols).
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which files may become code of this process: those that only root or the user
-// running it could have written. Rules (DESIGN section 3): the file and each
+// running it could have written. Rules (docs/plugins.md): the file and each
 // folder on the way to it belong to root or to us and are writable by nobody
 // else; a sticky folder of root counts as safe, and so does one writable by a
 // group that is its owner's own. Symbolic links are followed, one folder check
