@@ -114,6 +114,7 @@ void run(const std::string& text_file) {
   dist::Mesh mesh = dist::Mesh::single();
   const auto training = train::assemble(
       session, mesh, std::shared_ptr<const Tokenizer>(load_tokenizer("bytes")));
+  training->engine->initialise(0);
   Microbatch host;
   training->data->next(host);
   const std::vector<module::BatchTensors> batches = {train::to_tensors(host)};

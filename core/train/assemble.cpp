@@ -269,8 +269,6 @@ std::unique_ptr<Training> assemble(Session& session,
   training->schedule = schedule_of(recipe);
   training->options = step_options(recipe, mesh);
   add_data(*training, recipe);
-  training->engine->initialise(
-      static_cast<uint64_t>(recipe.integer("training.seed")));
   return training;
 }
 

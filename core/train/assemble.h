@@ -31,8 +31,9 @@ parallel::Plan make_plan(Session& session,
 int64_t microbatches_per_step(const config::Recipe& recipe,
                               int64_t data_parallel);
 
-/// Everything of one rank; parameters initialised, nothing restored. Collective
-/// over the mesh. `tokenizer` is shared by the ranks of a process.
+/// Everything of one rank but the parameters' values, which are unset: draw
+/// them (engine->initialise) or load them. Collective over the mesh.
+/// `tokenizer` is shared by the ranks of a process.
 std::unique_ptr<Training> assemble(Session& session,
                                    dist::Mesh& mesh,
                                    std::shared_ptr<const Tokenizer> tokenizer);

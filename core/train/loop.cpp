@@ -83,6 +83,8 @@ void start_from(Run& run) {
   } else if (initial) {
     load_weights(*run.training.model, *run.training.engine, *initial);
     log::info(text("weights from ", *initial));
+  } else {
+    run.training.engine->initialise(run.settings.seed);
   }
 }
 
@@ -252,6 +254,7 @@ RunResult run_training(Session& session,
         settings, training, options.prints_json ? options.print_line : nullptr);
     run.profiler = std::make_unique<Profiler>(settings.profiler);
   }
+  if (run.metrics && !was_complete) run.metrics->start_first_step();
   int exit_code = 0;
   while (training.steps_done < settings.num_steps && exit_code == 0) {
     run_step(run);

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/train/metrics_log.h"
 
+#include <cstdio>
 #include <filesystem>
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include <titan/text.h>
+
+#include "core/observe/log.h"
 #include "core/observe/memory.h"
 #include "core/observe/peak_flops.h"
+#include "core/observe/process_clock.h"
 
 namespace titan::train {
 namespace {
@@ -38,10 +43,9 @@ MetricsLog::MetricsLog(const RunSettings& settings,
       num_steps_(settings.num_steps),
       print_line_(std::move(print_line)) {
   flops_per_token_ = training.model->flops_per_token(training.options.seq_len);
-  peak_flops_per_second_ =
-      settings.peak_tflops
-          ? *settings.peak_tflops * 1e12
-          : measured_peak_flops(training.engine->precision().compute);
+  if (settings.peak_tflops)
+    peak_flops_per_second_ = *settings.peak_tflops * 1e12;
+  compute_dtype_ = training.engine->precision().compute;
   std::filesystem::create_directories(settings.folder);
   sinks_.add(make_terminal_sink(
       {.num_steps = num_steps_, .interval_steps = interval_}));
@@ -51,6 +55,23 @@ MetricsLog::MetricsLog(const RunSettings& settings,
   if (settings.writes_tensorboard)
     sinks_.add(make_tensorboard_sink(settings.folder / "tensorboard",
                                      training.steps_done));
+}
+
+double MetricsLog::peak_flops_per_second() {
+  if (!peak_flops_per_second_) {
+    const auto start = std::chrono::steady_clock::now();
+    peak_flops_per_second_ = measured_peak_flops(compute_dtype_);
+    exclude(std::chrono::steady_clock::now() - start);
+  }
+  return *peak_flops_per_second_;
+}
+
+void MetricsLog::start_first_step() {
+  seconds_before_first_step_ = seconds_since_process_start();
+  if (!seconds_before_first_step_) return;
+  char seconds[32];
+  std::snprintf(seconds, sizeof(seconds), "%.2f", *seconds_before_first_step_);
+  log::info(text("startup: ", seconds, " s"));
 }
 
 void MetricsLog::add_step(const StepReport& report) {
@@ -70,13 +91,16 @@ void MetricsLog::add_step(const StepReport& report) {
   record.add(
       "mfu_percent",
       mfu_percent(
-          flops_per_token_, speed.tokens_per_second, peak_flops_per_second_));
+          flops_per_token_, speed.tokens_per_second, peak_flops_per_second()));
   record.add("memory_mib", mebibytes(read_memory_use().resident_bytes));
   record.add("tokens", static_cast<double>(report.num_tokens));
   record.add("targets", static_cast<double>(report.num_targets));
   record.add(
       "eta_seconds",
       speed.seconds_per_step * static_cast<double>(num_steps_ - report.step));
+  if (seconds_before_first_step_)
+    record.add("first_step_start_s", *seconds_before_first_step_);
+  seconds_before_first_step_.reset();
   for (const auto& [name, value] : report.metrics) record.add(name, value);
   sinks_.write(record);
   if (print_line_) print_line_(metric_json_line(record));

@@ -91,7 +91,11 @@ void run_rank(train::Session& session,
               std::mutex& mutex) {
   const auto training = train::assemble(
       session, mesh, std::shared_ptr<const Tokenizer>(load_tokenizer("bytes")));
-  if (plan.resumes) resume(*training, folder.checkpoints());
+  if (plan.resumes)
+    resume(*training, folder.checkpoints());
+  else
+    training->engine->initialise(
+        static_cast<uint64_t>(session.recipe().integer("training.seed")));
   for (int64_t i = 0; i < plan.num_steps; ++i) {
     Tensors gradients;
     if (plan.keeps_gradients) gradients = probe_gradients(*training);

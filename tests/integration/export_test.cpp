@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The Hugging Face folder that a run leaves: complete, in their names, and the
+// same model when it comes back.
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "core/checkpoint/safetensors_folder.h"
+#include "tests/integration/tiny_run.h"
+
+using namespace titan::integration;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kTokenizer = TITAN_SOURCE_DIR "/assets/tokenizer";
+
+const Settings kExports = {"data.tokenizer=" + kTokenizer,
+                           "model.config.vocab_size=2048",
+                           "data.validation_fraction=0.1",
+                           "validation.at_end=true",
+                           "checkpoint.export_hf=true"};
+
+std::string validation_loss(const Finished& run) {
+  const size_t found = run.out.find("val_loss=");
+  return found == std::string::npos ? "" : run.out.substr(found);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a run leaves a Hugging Face folder with weights, configuration and "
+    "tokenizer",
+    "[integration]") {
+  const TinyRun run;
+  const Finished result = run.train(kExports);
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  const fs::path hf = run.run() / "hf";
+  CHECK(get_file(hf / "tokenizer.json") ==
+        get_file(fs::path(kTokenizer) / "tokenizer.json"));
+  const auto config = nlohmann::json::parse(get_file(hf / "config.json"));
+  CHECK(config.at("model_type") == "llama");
+  CHECK(config.at("hidden_size") == 32);
+  CHECK(config.at("num_hidden_layers") == 2);
+  CHECK(config.at("num_attention_heads") == 4);
+  CHECK(config.at("num_key_value_heads") == 2);
+  CHECK(config.at("intermediate_size") == 64);
+  CHECK(config.at("vocab_size") == 2048);
+  const titan::checkpoint::SafetensorsFolder weights(hf);
+  // Embedding, head, last norm, and nine of each layer.
+  CHECK(weights.tensors().size() == 3 + 2 * 9);
+  CHECK(weights.get("model.layers.1.self_attn.k_proj.weight").shape ==
+        std::vector<std::int64_t>{16, 32});
+}
+
+TEST_CASE("an exported model that is read and exported again is the same",
+          "[integration]") {
+  const TinyRun run;
+  const Finished first = run.train(kExports);
+  INFO(first.err);
+  REQUIRE(first.exit_code == 0);
+  const std::string loss = validation_loss(first);
+  REQUIRE_FALSE(loss.empty());
+  Settings settings = kExports;
+  settings.insert(settings.end(),
+                  {"run_folder=" + (run.folder() / "again").string(),
+                   "training.steps=1",
+                   "schedule.warmup_steps=0",
+                   "optimizer.config.lr=0"});
+  const Finished second =
+      run.train(settings, {"--from", (run.run() / "hf").string()});
+  INFO(second.err);
+  REQUIRE(second.exit_code == 0);
+  CHECK(validation_loss(second) == loss);
+  for (const char* file : {"model.safetensors", "config.json"})
+    CHECK(get_file(run.folder() / "again" / "hf" / file) ==
+          get_file(run.run() / "hf" / file));
+}
