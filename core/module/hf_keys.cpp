@@ -119,6 +119,11 @@ std::vector<KeyMatch> KeyMap::sources(const Parameter& parameter) const {
                          rule.transform == TITAN_KEY_STACK ? expert : -1});
     }
   }
+  TITAN_USER_CHECK(!matches.empty(),
+                   "[model ",
+                   parameter.fqn,
+                   "] key rule: expected one that names this parameter, got "
+                   "none. Add it to the model's describe_keys.");
   return matches;
 }
 
@@ -132,11 +137,6 @@ at::Tensor KeyMap::load(
     const Parameter& parameter,
     const std::function<at::Tensor(const std::string&)>& read) const {
   const std::vector<KeyMatch> matches = sources(parameter);
-  TITAN_USER_CHECK(!matches.empty(),
-                   "[model ",
-                   parameter.fqn,
-                   "] key rule: expected one that names this parameter, got "
-                   "none. Add it to the model's describe_keys.");
   std::vector<at::Tensor> pieces;
   for (const KeyMatch& match : matches) {
     const at::Tensor tensor = read(match.hf);
@@ -165,11 +165,6 @@ at::Tensor KeyMap::load(
 std::map<std::string, at::Tensor> KeyMap::save(const Parameter& parameter,
                                                const at::Tensor& value) const {
   const std::vector<KeyMatch> matches = sources(parameter);
-  TITAN_USER_CHECK(!matches.empty(),
-                   "[model ",
-                   parameter.fqn,
-                   "] key rule: expected one that names this parameter, got "
-                   "none. Add it to the model's describe_keys.");
   std::map<std::string, at::Tensor> tensors;
   for (const KeyMatch& match : matches) {
     TITAN_USER_CHECK(match.rule.transform != TITAN_KEY_SPLIT,

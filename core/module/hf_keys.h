@@ -27,8 +27,8 @@ class KeyMap {
  public:
   explicit KeyMap(const Model& model);
 
-  /// Which checkpoint key(s) make up the parameter `fqn`; empty when no rule
-  /// names it (UserError in load and save).
+  /// Which checkpoint key(s) make up the parameter. UserError when no rule
+  /// names it.
   std::vector<KeyMatch> sources(const Parameter& parameter) const;
   /// True when some rule knows the Hugging Face key, ignored ones included.
   bool knows(const std::string& hf_key) const;

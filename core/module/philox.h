@@ -4,6 +4,7 @@
 // of ranks draws the same numbers.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -21,7 +22,9 @@ uint64_t hash_name(std::string_view name);
 /// Uniform in (0, 1), 53 bits, from two 32-bit numbers; never 0 nor 1.
 inline double uniform_open(uint32_t high, uint32_t low) {
   const uint64_t bits = (uint64_t{high} << 32 | low) >> 11;
-  return (static_cast<double>(bits) + 0.5) * 0x1.0p-53;
+  // The largest would be rounded up to 1.
+  return std::min((static_cast<double>(bits) + 0.5) * 0x1.0p-53,
+                  0x1.fffffffffffffp-1);
 }
 
 }  // namespace titan::module

@@ -386,12 +386,9 @@ AtenOp* resolve(std::string_view name) {
 }  // namespace
 
 int32_t aten_resolve(titan_str name, titan_aten_op** out, titan_error* error) {
-  try {
+  return guard_torch(error, "aten_resolve", [&] {
     *out = reinterpret_cast<titan_aten_op*>(resolve({name.data, name.size}));
-    return 0;
-  } catch (...) {
-    return report_exception(error, "aten_resolve");
-  }
+  });
 }
 
 int32_t aten_call(titan_aten_op* op,
@@ -401,7 +398,7 @@ int32_t aten_call(titan_aten_op* op,
                   uint32_t num_results,
                   titan_error* error) {
   const auto& aten = *reinterpret_cast<const AtenOp*>(op);
-  try {
+  return guard_torch(error, aten.name, [&] {
     const size_t num_returns = aten.handle.schema().returns().size();
     TITAN_USER_CHECK(num_results == num_returns,
                      '[',
@@ -414,10 +411,7 @@ int32_t aten_call(titan_aten_op* op,
     push_arguments(aten, args, num_args, stack);
     aten.handle.callBoxed(stack);
     take_results(stack, results);
-    return 0;
-  } catch (...) {
-    return report_exception(error, aten.name.c_str());
-  }
+  });
 }
 
 }  // namespace titan::op

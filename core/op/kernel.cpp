@@ -14,15 +14,7 @@
 namespace titan::op {
 namespace {
 
-std::string_view view(titan_str text) {
-  return {text.data, text.size};
-}
-
-titan_error empty_error() {
-  titan_error error{};
-  error.struct_size = sizeof(error);
-  return error;
-}
+using plugin::view;
 
 titan_stream stream_of(const at::Device& device) {
   titan_stream stream{};
@@ -80,9 +72,9 @@ class PluginKernel : public Kernel {
 
   void create(const titan_host_api* host, const titan_config* config) {
     if (!table_->create) return;
-    titan_error error = empty_error();
+    titan_error error = plugin::make_error();
     const int32_t code = table_->create(host, config, &object_, &error);
-    if (code != 0) throw_plugin_error(code, error, where("create"));
+    plugin::check_call(code, error, where("create"));
   }
 
   int32_t score(const std::vector<TensorMeta>& inputs,
@@ -93,7 +85,7 @@ class PluginKernel : public Kernel {
 
  private:
   std::string where(const char* function) const {
-    return text("[kernel ", id(), " for ", op_.spec.id, "] ", function, ':');
+    return text("kernel ", id(), " for ", op_.spec.id, ", ", function);
   }
   /// Inputs as the kernel wants them: contiguous if it says so.
   std::vector<at::Tensor> arrange(c10::ArrayRef<at::Tensor> inputs) const;
@@ -182,9 +174,9 @@ ForwardResult PluginKernel::forward(const ForwardCall& call) const {
   abi.attributes = attributes.data();
   abi.num_attributes = attributes.size();
   abi.seed = call.seed;
-  titan_error error = empty_error();
+  titan_error error = plugin::make_error();
   const int32_t code = table_->forward(object_, &abi, &error);
-  if (code != 0) throw_plugin_error(code, error, where("forward"));
+  plugin::check_call(code, error, where("forward"));
   return result;
 }
 
@@ -219,9 +211,9 @@ std::vector<at::Tensor> PluginKernel::backward(const BackwardCall& call) const {
   abi.attributes = attributes.data();
   abi.num_attributes = attributes.size();
   abi.seed = call.seed;
-  titan_error error = empty_error();
+  titan_error error = plugin::make_error();
   const int32_t code = table_->backward(object_, &abi, &error);
-  if (code != 0) throw_plugin_error(code, error, where("backward"));
+  plugin::check_call(code, error, where("backward"));
   return grads;
 }
 

@@ -1,40 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The titan_tensor_api table, and how exceptions become titan_error and back.
+// The titan_tensor_api table.
 #include "core/op/tensor_api.h"
 
-#include <algorithm>
-#include <cstring>
-
 #include <ATen/ATen.h>
-
-#include <titan/error.h>
 
 namespace titan::op {
 namespace {
 
-// Codes of docs/errors.md that a host function may report on its own.
-constexpr int32_t kInvalidArgument = 601;
-constexpr int32_t kOutOfMemory = 603;
-constexpr int32_t kDevice = 604;
-constexpr int32_t kTimeout = 607;
-constexpr int32_t kException = 608;
-constexpr int32_t kTorch = 609;
-constexpr int32_t kComm = 610;
-constexpr int32_t kInternal = 611;
-
-void copy_text(char* to, size_t capacity, std::string_view from) {
-  const size_t count = std::min(capacity - 1, from.size());
-  std::memcpy(to, from.data(), count);
-  to[count] = '\0';
-}
-
 int32_t retain(titan_tensor handle, titan_tensor* out, titan_error* error) {
-  try {
-    *out = new_handle(borrow(handle));
-    return 0;
-  } catch (...) {
-    return report_exception(error, "tensor.retain");
-  }
+  return guard_torch(
+      error, "tensor.retain", [&] { *out = new_handle(borrow(handle)); });
 }
 
 void release(titan_tensor handle) {
@@ -86,27 +61,14 @@ int32_t empty(titan_tensor like,
               uint32_t dim_count,
               titan_tensor* out,
               titan_error* error) {
-  try {
+  return guard_torch(error, "tensor.empty", [&] {
     const at::Tensor& model = borrow(like);
     const auto type = dtype_code == TITAN_DTYPE_COMPUTE
                           ? model.scalar_type()
                           : static_cast<at::ScalarType>(dtype_code);
     *out = new_handle(at::empty(at::IntArrayRef(dims, dim_count),
                                 model.options().dtype(type)));
-    return 0;
-  } catch (...) {
-    return report_exception(error, "tensor.empty");
-  }
-}
-
-void fill_error(titan_error* error,
-                int32_t code,
-                const char* where,
-                std::string_view message) noexcept {
-  if (error == nullptr) return;
-  error->code = code;
-  copy_text(error->where, sizeof(error->where), where);
-  copy_text(error->message, sizeof(error->message), message);
+  });
 }
 
 }  // namespace
@@ -131,58 +93,6 @@ const titan_tensor_api& tensor_api() {
 
 titan_tensor new_handle(at::Tensor tensor) {
   return reinterpret_cast<titan_tensor>(new at::Tensor(std::move(tensor)));
-}
-
-int32_t report_exception(titan_error* error, const char* where) noexcept {
-  int32_t code = kException;
-  const auto code_or = [](const Error& caught, int32_t otherwise) {
-    return caught.code() ? caught.code() : otherwise;
-  };
-  try {
-    throw;
-  } catch (const UserError& caught) {
-    code = code_or(caught, kInvalidArgument);
-    fill_error(error, code, where, caught.what());
-  } catch (const DeviceError& caught) {
-    code = code_or(caught, kDevice);
-    fill_error(error, code, where, caught.what());
-  } catch (const Error& caught) {
-    code = code_or(caught, kInternal);
-    fill_error(error, code, where, caught.what());
-  } catch (const c10::Error& caught) {
-    // Shapes and types that ATen refuses: its text without the C++ backtrace.
-    code = kTorch;
-    fill_error(error, code, where, caught.what_without_backtrace());
-  } catch (const std::exception& caught) {
-    fill_error(error, code, where, caught.what());
-  } catch (...) {
-    fill_error(error, code, where, "an exception that is no std::exception");
-  }
-  return code;
-}
-
-void throw_plugin_error(int32_t code,
-                        const titan_error& error,
-                        std::string_view where) {
-  const auto bounded = [](const char* from, size_t capacity) {
-    return std::string_view(from, ::strnlen(from, capacity));
-  };
-  const std::string_view origin = bounded(error.where, sizeof(error.where));
-  std::string message = titan::text(where, ' ');
-  if (!origin.empty()) message += titan::text(origin, ": ");
-  message += bounded(error.message, sizeof(error.message));
-  message += titan::text(" (code ", code, ')');
-  switch (code) {
-    case kOutOfMemory:
-    case kDevice:
-    case kTimeout:
-    case kComm:
-      throw DeviceError(message, code);
-    case kException:
-    case kInternal:
-      throw BugError(message, code);
-  }
-  throw UserError(message, code);
 }
 
 }  // namespace titan::op

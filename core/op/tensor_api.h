@@ -3,9 +3,14 @@
 // same object as LibTorch's AtenTensorHandle.
 #pragma once
 
+#include <string_view>
+
 #include <ATen/core/Tensor.h>
 
 #include <titan/abi/host.h>
+#include <titan/text.h>
+
+#include "core/plugin/abi_call.h"
 
 namespace titan::op {
 
@@ -33,13 +38,20 @@ inline titan_tensor lend(const at::Tensor& tensor) {
 /// A new reference, given back with tensor_api().release.
 titan_tensor new_handle(at::Tensor tensor);
 
-/// Fills `error` from the exception being handled; returns its code. To be
-/// called in a catch block of a function that a plugin calls.
-int32_t report_exception(titan_error* error, const char* where) noexcept;
-
-/// Throws the kind of error that `code` (not 0) means, with the plugin's text.
-[[noreturn]] void throw_plugin_error(int32_t code,
-                                     const titan_error& error,
-                                     std::string_view where);
+/// plugin::guard_call for code that calls ATen: what ATen refuses (shapes,
+/// types) is code 609 with its text, which gets `where` and no C++ backtrace.
+template <typename Body>
+int32_t guard_torch(titan_error* error,
+                    std::string_view where,
+                    Body&& body) noexcept {
+  return plugin::guard_call(error, [&] {
+    try {
+      body();
+    } catch (const c10::Error& caught) {
+      throw BugError(text('[', where, "] ", caught.what_without_backtrace()),
+                     kTorchFault);
+    }
+  });
+}
 
 }  // namespace titan::op

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <limits>
-#include <sstream>
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -16,6 +14,7 @@
 
 #include "core/checkpoint/safetensors.h"
 #include "core/module/hf_keys.h"
+#include "core/observe/text_file.h"
 #include "core/parallel/executor.h"
 #include "core/parallel/planner.h"
 #include "core/train/optimizer.h"
@@ -34,12 +33,10 @@ constexpr double kFloor = 1e-6;      // of the global gradient norm
 constexpr double kZeroLimit = 1e-7;  // where the reference is exactly zero
 
 std::string read_text(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
+  auto content = read_text_file(path);
   TITAN_USER_CHECK(
-      file.good(), "[parity ", path.string(), "] expected a file, got none");
-  std::ostringstream content;
-  content << file.rdbuf();
-  return content.str();
+      content, "[parity ", path.string(), "] expected a file, got none");
+  return std::move(*content);
 }
 
 Tensors read_tensors(const fs::path& path) {

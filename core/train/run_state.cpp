@@ -4,8 +4,6 @@
 #include "core/train/run_state.h"
 
 #include <cmath>
-#include <fstream>
-#include <sstream>
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -20,6 +18,7 @@
 #include "core/checkpoint/safetensors_folder.h"
 #include "core/module/hf_keys.h"
 #include "core/observe/spans.h"
+#include "core/observe/text_file.h"
 #include "core/train/tensor_bytes.h"
 
 namespace titan::train {
@@ -170,13 +169,6 @@ void load_hf(const module::Model& model,
   engine.invalidate();
 }
 
-std::string read_text(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream content;
-  content << file.rdbuf();
-  return content.str();
-}
-
 }  // namespace
 
 std::filesystem::path save_run(Training& training,
@@ -282,8 +274,8 @@ void export_hf(Training& training,
   content.config_json = training.model->config_to_hf();
   if (!tokenizer_folder.empty())
     for (const char* name : {"tokenizer.json", "tokenizer_config.json"})
-      if (std::filesystem::exists(tokenizer_folder / name))
-        content.other_files[name] = read_text(tokenizer_folder / name);
+      if (const auto text = read_text_file(tokenizer_folder / name))
+        content.other_files[name] = *text;
   std::filesystem::remove_all(path);
   checkpoint::write_hf_folder(files, path, content);
 }

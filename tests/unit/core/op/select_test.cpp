@@ -174,9 +174,10 @@ TEST_CASE("backward runs the kernel that ran forward after a swap") {
 TEST_CASE("a refusal at run time is an error with the plugin's text") {
   Slot slot(find_op("titan.swiglu/1"), "ffn", "", {}, selector());
   const at::Tensor x = at::ones({2, 3});
-  CHECK_THROWS_WITH(invoke(slot, {x, x}),
-                    Contains("[kernel acme.swiglu for titan.swiglu/1]") &&
-                        Contains("acme: rows of 3 break it (code 601)"));
+  CHECK_THROWS_WITH(
+      invoke(slot, {x, x}),
+      Contains("[kernel acme.swiglu for titan.swiglu/1, forward]") &&
+          Contains("acme: rows of 3 break it (code 601)"));
 }
 
 TEST_CASE("a table without forward, or of an unknown op, is refused") {
