@@ -20,7 +20,8 @@ while [ $# -gt 0 ]; do
           "'${2:-}'." >&2
         exit 2
       fi
-      options+=(--set "training.steps=$2")
+      # A twentieth to warm up, as in the recipe: its own may be longer than N.
+      options+=(--set "training.steps=$2" --set "schedule.warmup_steps=$(($2 / 20))")
       shift ;;
     --steps=*)
       set -- --steps "${1#--steps=}" "${@:2}"
@@ -32,7 +33,8 @@ while [ $# -gt 0 ]; do
 done
 
 scripts/setup
-scripts/build release
+# Without the tests.
+scripts/build release titan titan_plugin_manifest
 # exec: Ctrl-C and SIGTERM reach titan itself, which saves and exits.
 exec build/release/bin/titan train "$recipe" --resume auto \
   ${options[@]+"${options[@]}"}
