@@ -46,8 +46,8 @@ step() {
 tests_of() {
   local preset=$1
   shift
-  OMP_WAIT_POLICY=PASSIVE ctest --test-dir "build/$preset" --parallel 2 --output-on-failure \
-    --no-tests=error "$@"
+  OMP_WAIT_POLICY=PASSIVE ctest --test-dir "build/$preset" --parallel 2 \
+    --output-on-failure --no-tests=error "$@"
 }
 
 checks() {

@@ -21,7 +21,8 @@ while [ $# -gt 0 ]; do
         exit 2
       fi
       # A twentieth to warm up, as in the recipe: its own may be longer than N.
-      options+=(--set "training.steps=$2" --set "schedule.warmup_steps=$(($2 / 20))")
+      options+=(--set "training.steps=$2"
+        --set "schedule.warmup_steps=$(($2 / 20))")
       shift ;;
     --steps=*)
       set -- --steps "${1#--steps=}" "${@:2}"
