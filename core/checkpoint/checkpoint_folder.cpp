@@ -154,6 +154,22 @@ std::vector<fs::path> prune_checkpoints(FileSystem& files,
   return removed;
 }
 
+std::vector<fs::path> set_aside_later(FileSystem& files,
+                                      const fs::path& folder,
+                                      std::int64_t step) {
+  std::vector<fs::path> moved;
+  for (const CheckpointEntry& entry : list_checkpoints(files, folder)) {
+    if (entry.step <= step) continue;
+    const fs::path aside =
+        folder / (step_folder_name(entry.step) + ".previous");
+    if (files.exists(aside)) remove_tree(files, aside);
+    files.rename(entry.path, aside);
+    moved.push_back(entry.path);
+  }
+  if (!moved.empty()) files.sync_folder(folder);
+  return moved;
+}
+
 void clean_leftovers(FileSystem& files, const fs::path& folder) {
   for (const FolderEntry& entry : files.list(folder)) {
     const fs::path path = folder / entry.name;

@@ -55,6 +55,15 @@ std::vector<std::filesystem::path> prune_checkpoints(
     const std::filesystem::path& folder,
     int keep);
 
+/// Renames checkpoints beyond `step` to `step_N.previous`, replacing what had
+/// that name: a run that starts again before them must neither be resumed from
+/// them nor see them counted as its newest. Returns their former paths. One
+/// process at a time.
+std::vector<std::filesystem::path> set_aside_later(
+    FileSystem& files,
+    const std::filesystem::path& folder,
+    std::int64_t step);
+
 /// Removes what a killed save or prune left, and puts a checkpoint caught in
 /// its replacement back. Not while another process saves here.
 void clean_leftovers(FileSystem& files, const std::filesystem::path& folder);

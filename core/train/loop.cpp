@@ -88,8 +88,22 @@ void start_from(Run& run) {
   }
 }
 
+// Checkpoints beyond this step are of another try (--resume DIR, --resume
+// never, damaged ones): left in place, the next start would continue from them,
+// and checkpoint.keep would delete this run's instead of theirs.
+void set_aside_other_tries(Run& run, const fs::path& folder) {
+  if (!run.is_first_rank()) return;
+  for (const fs::path& path :
+       checkpoint::set_aside_later(run.files, folder, run.training.steps_done))
+    log::warn(text(path.string(),
+                   " is beyond this run: moved to ",
+                   path.filename().string(),
+                   ".previous"));
+}
+
 void save(Run& run, const fs::path& folder) {
   const auto start = Clock::now();
+  set_aside_other_tries(run, folder);
   const fs::path saved = save_run(run.training, run.files, folder, run.record);
   run.last_saved_step = run.training.steps_done;
   const int64_t keep = run.settings.checkpoints_kept;

@@ -2,6 +2,7 @@
 // Which checkpoint a run starts from: the newest whole one, the one that is
 // named, weights alone; and how many stay.
 #include <catch2/catch.hpp>
+#include <signal.h>
 
 #include "tests/integration/tiny_run.h"
 
@@ -41,6 +42,30 @@ TEST_CASE("a corrupted newest checkpoint is passed over with its reason",
   CHECK(rest.out == whole.out);
   // The run has replaced the damaged checkpoints by whole ones.
   CHECK(state_files(run.checkpoint(12)) == files);
+  CHECK(fs::exists(run.checkpoints() / "step_00000012.previous"));
+}
+
+TEST_CASE("an older try in the same folder is neither resumed nor preferred",
+          "[integration]") {
+  const TinyRun run;
+  const Settings settings = {"training.steps=200",
+                             "checkpoint.interval=50",
+                             "checkpoint.keep=1",
+                             "metrics.interval=1"};
+  REQUIRE(run.train(settings).exit_code == 0);
+  REQUIRE(steps_in(run.checkpoints()) == std::vector<std::int64_t>{200});
+  TitanProcess process(run.words(settings, {"--resume", "never"}));
+  REQUIRE(process.wait_for_log("info    saved "));
+  process.send(SIGKILL);
+  CHECK(process.finish().signal == SIGKILL);
+  const auto saved = steps_in(run.checkpoints());
+  REQUIRE_FALSE(saved.empty());
+  CHECK(saved.back() < 200);
+  const Finished rest = run.train(settings);
+  INFO(rest.err);
+  CHECK(rest.exit_code == 0);
+  CHECK(says(rest, " at step " + std::to_string(saved.back())));
+  CHECK(fs::exists(run.checkpoints() / "step_00000200.previous"));
 }
 
 TEST_CASE("--resume DIR continues from that checkpoint", "[integration]") {

@@ -9,9 +9,11 @@ using namespace titan::integration;
 
 namespace {
 
-void check_resumes_bit_identically(const Settings& settings) {
+void check_resumes_bit_identically(
+    const Settings& settings,
+    const std::vector<std::string>& options = {}) {
   const TinyRun run;
-  const Finished whole = run.train(settings);
+  const Finished whole = run.train(settings, options);
   INFO(whole.err);
   REQUIRE(whole.exit_code == 0);
   REQUIRE(steps_in(run.checkpoints()) == std::vector<std::int64_t>{4, 8, 12});
@@ -21,7 +23,7 @@ void check_resumes_bit_identically(const Settings& settings) {
   // Resumed at 4; then, from what the resumed run saved, once more at 8.
   for (const std::int64_t step : {4, 8}) {
     run.cut_after(step);
-    const Finished rest = run.train(settings);
+    const Finished rest = run.train(settings, options);
     INFO(rest.err);
     REQUIRE(rest.exit_code == 0);
     CHECK(rest.err.find("resumed from") != std::string::npos);
@@ -55,4 +57,8 @@ TEST_CASE(
                                  "validation.at_end=true",
                                  "generate.at_end=true",
                                  "generate.max_tokens=8"});
+}
+
+TEST_CASE("resume is bit-identical for two sharded ranks", "[integration]") {
+  check_resumes_bit_identically({"parallel.dp_shard=2"}, {"--sim-ranks", "2"});
 }

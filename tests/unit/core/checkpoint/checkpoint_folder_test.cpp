@@ -233,3 +233,21 @@ TEST_CASE("power loss at any operation of a prune keeps the kept ones",
     CHECK(real_file_system().list(folder.path()).size() == 2);
   }
 }
+
+TEST_CASE("checkpoints beyond a step are set aside and no longer listed",
+          "[unit]") {
+  const TemporaryFolder folder;
+  for (const std::int64_t step : {1, 2, 3})
+    save_step(real_file_system(), folder.path(), step);
+  fs::create_directory(folder.path() / "step_00000003.previous");
+  put_file(folder.path() / "step_00000003.previous" / "file", "older");
+  const auto moved = set_aside_later(real_file_system(), folder.path(), 1);
+  CHECK(moved == std::vector<fs::path>{folder.path() / "step_00000002",
+                                       folder.path() / "step_00000003"});
+  const auto left = list_checkpoints(real_file_system(), folder.path());
+  REQUIRE(left.size() == 1);
+  CHECK(left.front().step == 1);
+  for (const char* name : {"step_00000002.previous", "step_00000003.previous"})
+    CHECK(CheckpointReader(folder.path() / name).step() > 1);
+  CHECK(set_aside_later(real_file_system(), folder.path(), 1).empty());
+}
