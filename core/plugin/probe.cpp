@@ -3,13 +3,16 @@
 // mapped, so a probe costs milliseconds instead of LibTorch's 0.25 s start.
 #include "core/plugin/probe.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -29,7 +32,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMaxReport = 4096;
 constexpr rlim_t kExtraMemoryBytes = rlim_t{8} << 30;
-constexpr rlim_t kMaxFiles = 1024;
+constexpr rlim_t kExtraFiles = 1024;
 
 /// What the child writes per target, then `size` bytes of text.
 struct Report {
@@ -57,6 +60,17 @@ rlim_t address_space_bytes() {
   return static_cast<rlim_t>(pages) * static_cast<rlim_t>(::getpagesize());
 }
 
+// Of the parent: each plugin in memory is one, so there can be thousands.
+rlim_t highest_descriptor() {
+  int highest = 0;
+  if (DIR* folder = ::opendir("/proc/self/fd")) {
+    while (const dirent* entry = ::readdir(folder))
+      highest = std::max(highest, std::atoi(entry->d_name));
+    ::closedir(folder);
+  }
+  return static_cast<rlim_t>(highest);
+}
+
 void confine(std::chrono::milliseconds timeout, std::size_t num_targets) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -67,7 +81,7 @@ void confine(std::chrono::milliseconds timeout, std::size_t num_targets) {
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   limit(RLIMIT_CORE, 0);
-  limit(RLIMIT_NOFILE, kMaxFiles);
+  limit(RLIMIT_NOFILE, highest_descriptor() + kExtraFiles);
   const auto seconds =
       std::chrono::duration_cast<std::chrono::seconds>(timeout).count() + 1;
   limit(RLIMIT_CPU, static_cast<rlim_t>(seconds) * num_targets);

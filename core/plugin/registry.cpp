@@ -119,9 +119,7 @@ class PluginRegistry::Impl {
   void load_all(const SearchOptions& search) {
     scan(search);
     const std::lock_guard loading(loading_);
-    for (const Candidate& candidate : candidates_)
-      if (candidate.level == Level::kExplicit && candidate.code != 0)
-        throw UserError(candidate.reason, candidate.code);
+    require_explicit();
     std::vector<Pending> pending = stage_available();
     probe_unseen(pending);
     for (Pending& item : pending) {
@@ -132,6 +130,7 @@ class PluginRegistry::Impl {
         mark_failed(path, {Code{error.code()}, error.what()});
       }
     }
+    require_explicit();
   }
 
   const Component* try_find(const Key& key) const {
@@ -187,6 +186,13 @@ class PluginRegistry::Impl {
   const HostFacts& facts() const { return facts_; }
 
  private:
+  /// What was asked for by path may not fail quietly, at whichever stage.
+  void require_explicit() const {
+    for (const Candidate& candidate : candidates_)
+      if (candidate.level == Level::kExplicit && candidate.code != 0)
+        throw UserError(candidate.reason, candidate.code);
+  }
+
   std::vector<Candidate> loaded_candidates() const {
     std::vector<Candidate> out;
     for (const Candidate& candidate : candidates_)

@@ -232,4 +232,35 @@ TEST_CASE("one bad plugin of a folder does not keep the others out", "[unit]") {
   CHECK(plugins[2].code == static_cast<int>(Code::kNoNote));
 }
 
+// Each of these passes inspection and fails later: in its probe, at mapping.
+TEST_CASE("a plugin asked for by path that fails late stops the start",
+          "[unit]") {
+  const auto [name, code] = GENERATE(
+      table<const char*, Code>({{"crashing", Code::kProbeCrash},
+                                {"undefined_declared", Code::kDlopen},
+                                {"returns_error", Code::kEntryFailed}}));
+  CAPTURE(name);
+  const TemporaryFolder folder;
+  SearchOptions search;
+  search.use_environment = false;
+  search.executable = folder.file("prefix/bin/titan");
+  search.files = {test_plugin(name)};
+  PluginRegistry registry(
+      &bare_host(), gather_host_facts(), options_in(folder));
+  CHECK(catch_user_error([&] { registry.load_all(search); }).code == code);
+}
+
+TEST_CASE("a probe works in a process with many open files", "[unit]") {
+  std::vector<std::ifstream> files;
+  for (int i = 0; i < 1100; ++i) files.emplace_back("/dev/null");
+  if (!files.back().is_open()) {
+    WARN("SKIPPED: needs 1100 descriptors");
+    return;
+  }
+  const TemporaryFolder folder;
+  PluginRegistry registry(
+      &bare_host(), gather_host_facts(), options_in(folder));
+  CHECK_NOTHROW(registry.load(test_plugin("good")));
+}
+
 }  // namespace titan::plugin::testing
