@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <CLI/CLI.hpp>
 
@@ -30,10 +31,15 @@ struct TrainOptions {
   bool is_json = false;
 };
 
-void set_threads(const config::Recipe& recipe) {
+// What LibTorch keeps per process.
+void set_up_process(const config::Recipe& recipe) {
   const int64_t threads = recipe.integer("training.threads");
   at::set_num_threads(static_cast<int>(
       threads > 0 ? threads : read_core_facts().num_compute_threads()));
+  at::globalContext().setDeterministicAlgorithms(
+      recipe.boolean("training.deterministic"), /*warn_only=*/false);
+  // Filling every new tensor would cost time and change no result.
+  at::globalContext().setDeterministicFillUninitializedMemory(false);
 }
 
 train::LoopOptions loop_options(const TrainOptions& options) {
@@ -75,7 +81,7 @@ int run_train(const TrainOptions& options) {
   install_signal_handlers();
   train::Session session(options.recipe, options.session);
   const config::Recipe& recipe = session.recipe();
-  set_threads(recipe);
+  set_up_process(recipe);
   const train::RunSettings settings = train::read_run_settings(recipe);
   if (!settings.description.empty())
     log::info(text(settings.name, ": ", settings.description));

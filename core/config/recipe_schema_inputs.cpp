@@ -36,11 +36,9 @@ constexpr std::string_view kData = R"json({
     "on_bad_line": {"type": "string", "enum": ["error", "skip"], "default": "error",
       "description": "a line that is not valid: stop, or leave it out and count it (jsonl only)"},
     "shuffle": {"type": "boolean", "default": true, "description": "shuffle documents anew in each epoch, by the seed"},
-    "pack": {"type": "boolean", "default": true,
-      "description": "put several documents into one sequence; false: one document per sequence, padded"},
     "add_bos": {"type": "boolean", "default": false, "description": "start each document with the tokenizer's begin token"},
-    "add_eos": {"type": "boolean", "default": true,
-      "description": "end each document with the tokenizer's end token, if it has one"},
+    "add_eos": {"type": ["boolean", "null"], "default": null,
+      "description": "end each document with the tokenizer's end token; null: if it has one"},
     "epochs": {"type": ["integer", "null"], "minimum": 1, "default": null, "x-unit": "passes",
       "description": "stop after so many passes over the files; null: repeat until the last step"}
   }})json";

@@ -21,8 +21,6 @@ constexpr std::string_view kParallel = R"json({
       "description": "ranks that share the experts, folded over dp_shard x cp x tp"},
     "planners": {"type": "array", "items": {"type": "string"}, "default": [],
       "description": "ids of the planners that replace the built-in choice"},
-    "microbatches": {"type": ["integer", "null"], "minimum": 1, "default": null, "x-unit": "microbatches",
-      "description": "pipeline microbatches of a step; null: the microbatches that the batch sizes give"},
     "schedule": {"type": "string", "default": "1f1b", "description": "pipeline schedule (pp > 1 only)"}
   }})json";
 
@@ -50,15 +48,14 @@ constexpr std::string_view kPlugins = R"json({
   "properties": {
     "search": {"type": "array", "items": {"type": "string", "format": "path"}, "default": [],
       "description": "folders to look in, before the ones of the installation"},
-    "load": {"type": "array", "default": [], "description": "plugins to load whether or not a section names their components",
+    "load": {"type": "array", "default": [], "description": "plugins that must load; one that does not stops the run",
       "items": {"type": "object", "properties": {
         "path": {"type": ["string", "null"], "format": "path", "default": null, "description": "file of the plugin; this or name"},
         "name": {"type": ["string", "null"], "default": null, "description": "name of a plugin in the search folders"},
-        "sha256": {"type": ["string", "null"], "format": "sha256", "default": null, "description": "digest that the file must have"},
-        "config": {"type": "object", "additionalProperties": true, "default": {}, "description": "keys of the plugin's own schema"}
+        "sha256": {"type": ["string", "null"], "format": "sha256", "default": null, "description": "digest that the file must have"}
       }}},
     "policy": {"type": "string", "enum": ["dev", "locked"], "default": "dev",
-      "description": "locked: load only plugins with a sha256"}
+      "description": "locked: load only plugins that an entry of load gives a sha256"}
   }})json";
 
 constexpr std::string_view kCheckpoint = R"json({

@@ -72,9 +72,7 @@ constexpr std::string_view kPrecision = R"json({
       "x-refused": {"fp16": "fp16 needs loss scaling, which Titan does not have. Use bf16.",
                     "float16": "fp16 needs loss scaling, which Titan does not have. Use bf16.",
                     "bfloat16": "Write bf16.", "float32": "Write fp32.", "float64": "Write fp64."},
-      "description": "bf16: forward and backward in bf16, parameters and reductions in fp32; fp32 and fp64: everything"},
-    "optimizer_state": {"type": ["string", "null"], "enum": ["fp32", "bf16"], "default": null,
-      "description": "format of the optimizer's moments; null: that of the parameters"}
+      "description": "bf16: forward and backward in bf16, parameters and reductions in fp32; fp32 and fp64: everything"}
   }})json";
 
 constexpr std::string_view kRecompute = R"json({

@@ -253,6 +253,7 @@ KernelRule KernelSelector::rule_for(std::string_view fqn,
     rule.use = forced->second;
     rule.origin = "TITAN_FORCE_KERNEL";
   }
+  rule.require_flags |= policy_.require_flags;
   return rule;
 }
 

@@ -33,6 +33,7 @@ struct KernelOverride {
 struct KernelPolicy {
   std::map<std::string, KernelRule> ops;  // by op id
   std::vector<KernelOverride> overrides;
+  uint32_t require_flags = 0;  // of every kernel, whatever else is said
 
   /// Adds TITAN_FORCE_KERNEL="op=kernel,op=kernel" as pins over everything.
   /// UserError for text of another form.

@@ -51,9 +51,10 @@ DataOptions data_options(const Recipe& recipe,
   options.on_bad_line = recipe.string("data.on_bad_line");
   options.tokenizer = recipe.string("data.tokenizer");
   options.add_bos = recipe.boolean("data.add_bos");
-  // "if it has one": the default tokenizer, bytes, has none.
+  // The default tokenizer, bytes, has none; who asks for one gets an error.
+  const config::Value& add_eos = recipe.value("data.add_eos");
   options.add_eos =
-      recipe.boolean("data.add_eos") && tokenizer.eos_id().has_value();
+      add_eos.is_null() ? tokenizer.eos_id().has_value() : add_eos.as_boolean();
   options.validation_fraction = recipe.number("data.validation_fraction");
   options.validation_files = recipe.strings("data.validation_files");
   options.seq_len = recipe.integer("training.seq_len");

@@ -90,6 +90,8 @@ op::KernelPolicy policy_of(const config::Recipe& recipe) {
     override.rule.origin = entry.origin().describe();
     policy.overrides.push_back(override);
   }
+  if (recipe.boolean("training.deterministic"))
+    policy.require_flags = TITAN_KERNEL_DETERMINISTIC;
   if (const char* forced = std::getenv("TITAN_FORCE_KERNEL"))
     policy.force(forced);
   return policy;

@@ -211,11 +211,11 @@ TEST_CASE("--set that cannot be read says how to write it", "[unit]") {
 
 TEST_CASE("shorthands merge with the long form", "[unit]") {
   const Recipe recipe =
-      load_text(kMinimalRecipe + "precision: bf16\nrecompute: full\n",
-                {"precision.optimizer_state=bf16"});
+      load_text(kMinimalRecipe + "precision: bf16\nrecompute: selective\n",
+                {"recompute.save_ops=[titan.attention/1]"});
   CHECK(recipe.string("precision.use") == "bf16");
-  CHECK(recipe.string("precision.optimizer_state") == "bf16");
-  CHECK(recipe.string("recompute.mode") == "full");
+  CHECK(recipe.string("recompute.mode") == "selective");
+  CHECK(recipe.strings("recompute.save_ops").size() == 1);
 }
 
 // CFG-08.

@@ -123,6 +123,28 @@ TEST_CASE(
         Approx(10 * reference));
 }
 
+TEST_CASE("of two overrides that match, the later one holds") {
+  KernelPolicy policy;
+  KernelRule plain, fast;
+  plain.use = "titan.reference";
+  fast.use = "acme.swiglu";
+  policy.overrides = {{"layers.**", "titan.swiglu/1", plain},
+                      {"layers.3.*", "titan.swiglu/1", fast}};
+  const auto from = selector(policy);
+  Slot early(find_op("titan.swiglu/1"), "layers.2.ffn", "", {}, from);
+  Slot late(find_op("titan.swiglu/1"), "layers.3.ffn", "", {}, from);
+  const at::Tensor x = at::ones({2, 4});
+  CHECK(invoke_one(late, {x, x}).sum().item<double>() ==
+        Approx(10 * invoke_one(early, {x, x}).sum().item<double>()));
+}
+
+TEST_CASE("flags that a policy requires hold for every op") {
+  KernelPolicy policy;
+  REQUIRE(chosen(selector(policy), at::kFloat) == "acme.swiglu");
+  policy.require_flags = TITAN_KERNEL_DETERMINISTIC;
+  CHECK(chosen(selector(policy), at::kFloat) == "titan.reference");
+}
+
 TEST_CASE("FQN patterns: one star within a name, two across names") {
   CHECK(fqn_matches("layers.*.attention", "layers.12.attention"));
   CHECK_FALSE(fqn_matches("layers.*.attention", "layers.1.x.attention"));
