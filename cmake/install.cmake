@@ -3,7 +3,7 @@
 #   bin/titan                      lib/          LibTorch and small libraries
 #   lib/titan/plugins/             include/titan/
 #   lib/cmake/Titan/               find_package(Titan) for plugins out of tree
-#   share/titan/{configs,assets,templates}       share/doc/titan/
+#   share/titan/{configs,assets,examples,templates}   share/doc/titan/
 option(TITAN_BUNDLE_LIBTORCH "Install LibTorch beside titan" ON)
 set(TITAN_PLUGIN_DESTINATION lib/titan/plugins)
 
@@ -26,6 +26,7 @@ endif()
 install(DIRECTORY plugin_api/include/titan DESTINATION include)
 install(DIRECTORY plugin_api/templates/ DESTINATION share/titan/templates OPTIONAL)
 install(DIRECTORY configs/ DESTINATION share/titan/configs OPTIONAL)
+install(DIRECTORY examples/ DESTINATION share/titan/examples OPTIONAL)
 install(DIRECTORY assets/ DESTINATION share/titan/assets OPTIONAL)
 install(FILES LICENSE README.md DESTINATION share/doc/titan)
 

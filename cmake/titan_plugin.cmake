@@ -1,8 +1,8 @@
-# titan_add_plugin(<name> SOURCES ... ): a Titan plugin, inside this tree or out
-# of it. Sees plugin_api only: no LibTorch include path, one exported symbol,
-# nothing unresolved.
+# titan_add_plugin(<name> [NO_INSTALL] SOURCES ...): a Titan plugin, inside this
+# tree or out of it; NO_INSTALL for those of tests. Sees plugin_api only: no
+# LibTorch include path, one exported symbol, nothing unresolved.
 function(titan_add_plugin name)
-  cmake_parse_arguments(ARG "" "" "SOURCES" ${ARGN})
+  cmake_parse_arguments(ARG "NO_INSTALL" "" "SOURCES" ${ARGN})
   add_library(${name} MODULE ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE titan::plugin_api)
   target_compile_features(${name} PRIVATE cxx_std_20)
@@ -14,8 +14,10 @@ function(titan_add_plugin name)
   # No rpath: installing must not change a byte, the host checks the hash.
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON
     SKIP_BUILD_RPATH ON INSTALL_RPATH "")
-  install(TARGETS ${name} LIBRARY DESTINATION ${TITAN_PLUGIN_DESTINATION})
-  set_property(GLOBAL APPEND PROPERTY TITAN_PLUGINS ${name})
+  if(NOT ARG_NO_INSTALL)
+    install(TARGETS ${name} LIBRARY DESTINATION ${TITAN_PLUGIN_DESTINATION})
+    set_property(GLOBAL APPEND PROPERTY TITAN_PLUGINS ${name})
+  endif()
 endfunction()
 
 # Writes manifest.json beside the plugins of this build.

@@ -23,6 +23,21 @@ for plugin in second/lib/titan/plugins/*.so; do
   expect 0 "" cmp "$plugin" "$build/plugins/$(basename "$plugin")"
 done
 
+# It trains its own recipe from another folder, offline where the kernel lets us.
+offline=()
+if unshare -rn true 2>/dev/null; then offline=(unshare -rn); fi
+mkdir elsewhere
+cd elsewhere || exit 1
+expect 0 "final: step=2" ${offline[@]+"${offline[@]}"} env -i HOME="$scratch" \
+  ../second/bin/titan train \
+  ../second/share/titan/configs/llama3_debug_tinyshakespeare.yaml \
+  --set training.steps=2 --set schedule.warmup_steps=1 \
+  --set training.threads=1 --set training.seq_len=64 \
+  --set training.tokens_per_microbatch=64 --set validation.batches=1 \
+  --set generate.max_tokens=4
+expect 0 "model.safetensors" ls runs/llama3_debug_tinyshakespeare/hf
+cd ..
+
 expect 0 "Generating done" cmake -S "$source_dir/tests/install/plugin" -B acme \
   -G Ninja "-DCMAKE_PREFIX_PATH=$scratch/second" -DCMAKE_BUILD_TYPE=Release
 expect 0 "Linking" cmake --build acme
