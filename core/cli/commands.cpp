@@ -6,6 +6,10 @@ namespace titan::cli {
 
 void add_commands(CLI::App& app, int& exit_code) {
   add_train_command(app, exit_code);
+  add_validate_command(app, exit_code);
+  add_plan_command(app, exit_code);
+  add_generate_command(app, exit_code);
+  add_bench_command(app, exit_code);
   add_parity_command(app, exit_code);
   add_config_command(app, exit_code);
   add_checkpoint_command(app, exit_code);

@@ -9,7 +9,7 @@
 #include <titan/error.h>
 
 #include "core/cli/commands.h"
-#include "core/cli/recipe_registry.h"
+#include "core/cli/session_options.h"
 #include "core/config/print.h"
 #include "core/config/recipe_schema.h"
 #include "core/config/reference.h"
@@ -21,7 +21,7 @@ struct ConfigOptions {
   std::string recipe;
   std::string other;
   std::string key;
-  std::vector<std::string> overrides;
+  train::SessionOptions session;
   bool is_json = false;
   bool is_markdown = false;
   bool has_origins = false;
@@ -29,8 +29,8 @@ struct ConfigOptions {
 using Options = std::shared_ptr<ConfigOptions>;
 
 void run_print(const ConfigOptions& options) {
-  const config::Recipe recipe =
-      load_recipe_for_command(options.recipe, options.overrides);
+  const train::Session session(options.recipe, options.session);
+  const config::Recipe& recipe = session.recipe();
   if (options.is_json) {
     std::cout << recipe.root().to_json() << '\n';
   } else {
@@ -39,13 +39,10 @@ void run_print(const ConfigOptions& options) {
 }
 
 void run_explain(const ConfigOptions& options) {
-  const config::SchemaRegistry core = config::make_core_registry();
-  config::Composition composition =
-      config::compose_recipe(options.recipe, options.overrides, core.root());
-  const config::SchemaRegistry registry = make_recipe_registry(composition);
-  const config::Recipe recipe =
-      config::resolve_recipe(std::move(composition), registry);
-  std::cout << config::explain_key(recipe, registry, options.key);
+  train::Session session(options.recipe, options.session);
+  std::cout << config::explain_key(session.recipe(),
+                                   train::make_schemas(session.host().plugins),
+                                   options.key);
 }
 
 void run_schema(const ConfigOptions& options) {
@@ -59,9 +56,10 @@ void run_schema(const ConfigOptions& options) {
 
 // Exit code as of diff(1): 0 the same, 1 different.
 int run_diff(const ConfigOptions& options) {
-  const config::Recipe left = load_recipe_for_command(options.recipe, {});
-  const config::Recipe right = load_recipe_for_command(options.other, {});
-  const auto differences = config::diff(left.root(), right.root());
+  const train::Session left(options.recipe, options.session);
+  const train::Session right(options.other, options.session);
+  const auto differences =
+      config::diff(left.recipe().root(), right.recipe().root());
   const auto show = [](const config::Value* value) {
     return value != nullptr ? value->to_json() : std::string("-");
   };
@@ -82,12 +80,7 @@ int run_diff(const ConfigOptions& options) {
 
 void add_recipe_options(CLI::App& command, const Options& options) {
   command.add_option("recipe", options->recipe, "Recipe (YAML)")->required();
-  command
-      .add_option("--set",
-                  options->overrides,
-                  "KEY=VALUE, over what the recipe says; may be repeated")
-      ->take_all()
-      ->expected(1);
+  add_session_options(command, options->session);
 }
 
 void add_print(CLI::App& app, const Options& options, int& exit_code) {
@@ -136,6 +129,7 @@ void add_diff(CLI::App& app, const Options& options, int& exit_code) {
   command->add_option("left", options->recipe, "Recipe (YAML)")->required();
   command->add_option("right", options->other, "Recipe (YAML)")->required();
   command->add_flag("--json", options->is_json, "Print one JSON list");
+  add_plugin_options(*command, options->session);
   command->footer("Example: titan config diff a.yaml b.yaml");
   command->callback([options, &exit_code] { exit_code = run_diff(*options); });
 }

@@ -8,12 +8,15 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <titan/abi.h>
 #include <titan/text.h>
 
 #include "core/cli/commands.h"
 #include "core/cli/libtorch_facts.h"
 #include "core/observe/machine.h"
 #include "core/observe/machine_checks.h"
+#include "core/plugin/error_code.h"
+#include "core/plugin/registry.h"
 
 namespace titan::cli {
 namespace {
@@ -50,6 +53,33 @@ MachineCheck check_cuda_runtime(const MachineFacts& facts) {
                        "nvidia-cuda-runtime beside LibTorch"};
 }
 
+// Found, not run: a broken plugin must not end the doctor.
+MachineCheck check_plugins() {
+  titan_host_api host = {};
+  host.struct_size = sizeof host;
+  host.abi_minor = TITAN_ABI_MINOR;
+  plugin::PluginRegistry registry(&host);
+  registry.scan({});
+  int64_t num_usable = 0, num_failed = 0;
+  std::string reasons;
+  for (const plugin::PluginStatus& status : registry.list()) {
+    if (status.state == plugin::State::kAvailable) ++num_usable;
+    // Other libraries beside plugins are none.
+    if (status.state != plugin::State::kFailed ||
+        status.code == static_cast<int>(plugin::Code::kNoNote))
+      continue;
+    ++num_failed;
+    reasons += text("; ", status.reason);
+  }
+  const bool has_passed = num_usable > 0 && num_failed == 0;
+  return {"plugins",
+          has_passed,
+          text(num_usable, " usable, ", num_failed, " not", reasons),
+          has_passed ? ""
+                     : "`titan plugin list --all -v` shows each file and the "
+                       "folders searched"};
+}
+
 void print_text(const MachineFacts& facts,
                 const std::vector<MachineCheck>& checks) {
   const std::string libtorch =
@@ -80,6 +110,7 @@ void run_doctor(const DoctorOptions& options) {
   std::vector<MachineCheck> checks = check_machine(facts);
   checks.push_back(check_libtorch());
   checks.push_back(check_cuda_runtime(facts));
+  checks.push_back(check_plugins());
   if (options.is_json) {
     print_json(facts, checks);
   } else {

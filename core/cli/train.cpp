@@ -13,11 +13,14 @@
 #include <titan/error.h>
 
 #include "core/cli/commands.h"
+#include "core/cli/session_options.h"
+#include "core/dispatch/fake_run.h"
 #include "core/observe/cores.h"
 #include "core/observe/log.h"
 #include "core/observe/signals.h"
 #include "core/train/assemble.h"
 #include "core/train/loop.h"
+#include "core/train/memory_estimate.h"
 
 namespace titan::cli {
 namespace {
@@ -66,6 +69,25 @@ train::LoopOptions loop_options(const TrainOptions& options) {
   return loop;
 }
 
+// Ranks are threads here, so all of them share the machine's memory.
+void log_memory_estimate(train::Session& session,
+                         const parallel::MeshShape& shape) {
+  try {
+    const train::MemoryEstimate estimate =
+        train::estimate_memory(session, shape);
+    const MemoryFacts machine = read_memory_facts();
+    log::info(text("memory estimate: ",
+                   train::describe(estimate, machine, shape.world())));
+    if (!train::fits(estimate, machine, shape.world()))
+      log::warn(
+          "the step needs more memory than is available: expect the kernel to "
+          "end the run. Lower training.tokens_per_microbatch or set "
+          "recompute.mode=full.");
+  } catch (const dispatch::NoFakeResult& error) {
+    log::warn(text("memory estimate: none, ", error.what()));
+  }
+}
+
 void print_result(const train::RunResult& result) {
   if (!result.sample.empty())
     std::cout << "--- sample\n" << result.sample << "\n---\n";
@@ -99,6 +121,7 @@ int run_train(const TrainOptions& options) {
   const int64_t world =
       options.sim_ranks > 0 ? options.sim_ranks : train::world_of(recipe);
   const parallel::MeshShape shape = train::mesh_shape(recipe, world);
+  log_memory_estimate(session, shape);
   if (world == 1) {
     dist::Mesh mesh = dist::Mesh::single();
     run_rank(mesh);
@@ -129,12 +152,7 @@ void add_train_command(CLI::App& app, int& exit_code) {
       "Example: titan train configs/llama3_debug_tinyshakespeare.yaml "
       "--set training.steps=100");
   command->add_option("RECIPE", options->recipe, "YAML file")->required();
-  command
-      ->add_option("--set",
-                   options->session.overrides,
-                   "KEY=VALUE: override a key of the recipe; repeatable")
-      ->allow_extra_args(false)
-      ->type_name("KEY=VALUE");
+  add_session_options(*command, options->session);
   command
       ->add_option("--resume",
                    options->resume,
@@ -153,18 +171,6 @@ void add_train_command(CLI::App& app, int& exit_code) {
                    options->sim_ranks,
                    "run this many ranks as threads of one process")
       ->check(CLI::Range(1, 1024));
-  command
-      ->add_option("--plugin",
-                   options->session.plugin_files,
-                   "load this plugin; repeatable")
-      ->allow_extra_args(false)
-      ->type_name("FILE");
-  command
-      ->add_option("--plugin-path",
-                   options->session.plugin_folders,
-                   "search this folder for plugins; repeatable")
-      ->allow_extra_args(false)
-      ->type_name("DIR");
   command->add_flag(
       "--json", options->is_json, "one JSON object per logged step on stdout");
   command->callback([options, command, &exit_code] {

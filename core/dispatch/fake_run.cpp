@@ -43,6 +43,14 @@ void discharge(void* context) {
     ledger->add(charge->pool, -charge->bytes);
 }
 
+at::DataPtr charge(const std::shared_ptr<FakeRun::Ledger>& ledger,
+                   Pool pool,
+                   int64_t bytes) {
+  ledger->add(pool, bytes);
+  return at::DataPtr(
+      nullptr, new Charge{ledger, pool, bytes}, &discharge, at::kCPU);
+}
+
 at::Tensor make_fake(const std::shared_ptr<FakeRun::Ledger>& ledger,
                      at::IntArrayRef sizes,
                      at::IntArrayRef strides,
@@ -54,14 +62,12 @@ at::Tensor make_fake(const std::shared_ptr<FakeRun::Ledger>& ledger,
                    : elements + (sizes[i] - 1) * strides[i];
   const int64_t bytes =
       elements * static_cast<int64_t>(c10::elementSize(dtype));
-  auto* charge = new Charge{ledger, ledger->pool, bytes};
-  ledger->add(charge->pool, bytes);
-  auto storage = c10::make_intrusive<c10::StorageImpl>(
-      c10::StorageImpl::use_byte_size_t(),
-      static_cast<size_t>(bytes),
-      at::DataPtr(nullptr, charge, &discharge, at::kCPU),
-      nullptr,
-      /*resizable=*/false);
+  auto storage =
+      c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(),
+                                            static_cast<size_t>(bytes),
+                                            charge(ledger, ledger->pool, bytes),
+                                            nullptr,
+                                            /*resizable=*/false);
   at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(
       std::move(storage),
       c10::DispatchKeySet(c10::DispatchKey::CPU),
@@ -206,6 +212,30 @@ bool call_titan(const std::shared_ptr<FakeRun::Ledger>& ledger,
   return true;
 }
 
+/// The bucket verbs give storages their bytes and take them away (see
+/// core/parallel/bucket_storage.h); false for another op.
+bool call_bucket(const std::shared_ptr<FakeRun::Ledger>& ledger,
+                 const c10::OperatorHandle& handle,
+                 torch::jit::Stack* stack) {
+  const std::string& name = handle.operator_name().name;
+  if (name.rfind("titan::bucket_", 0) != 0) return false;
+  const size_t base = stack->size() - handle.schema().arguments().size();
+  const auto storage_at = [&](size_t i) {
+    return (*stack)[base + i].toTensor().storage().unsafeGetStorageImpl();
+  };
+  if (name == "titan::bucket_release") {
+    storage_at(0)->set_data_ptr_noswap(
+        at::DataPtr(nullptr, c10::Device(at::kCPU)));
+  } else if (name == "titan::bucket_unshard") {
+    c10::StorageImpl* full = storage_at(1);
+    if (full->data_ptr().get_context() == nullptr)
+      full->set_data_ptr_noswap(charge(
+          ledger, Pool::kParameters, static_cast<int64_t>(full->nbytes())));
+  }
+  stack->resize(base);
+  return true;
+}
+
 void call_on_meta(const std::shared_ptr<FakeRun::Ledger>& ledger,
                   const c10::OperatorHandle& handle,
                   torch::jit::Stack* stack) {
@@ -221,10 +251,10 @@ void call_on_meta(const std::shared_ptr<FakeRun::Ledger>& ledger,
     try {
       handle.callBoxed(meta);
     } catch (const c10::Error& error) {
-      throw UserError(text("[fake run] ",
-                           handle.operator_name().name,
-                           " has no result by shapes alone: ",
-                           error.what_without_backtrace()));
+      throw NoFakeResult(text("[fake run] ",
+                              handle.operator_name().name,
+                              " has no result by shapes alone: ",
+                              error.what_without_backtrace()));
     }
   }
   std::vector<c10::IValue> results;
@@ -279,10 +309,11 @@ void FakeRun::call(const c10::OperatorHandle& op,
                    c10::DispatchKeySet keys,
                    torch::jit::Stack* stack) {
   ++ledger_->report.num_ops;
-  TITAN_USER_CHECK(op.operator_name().name != "aten::_local_scalar_dense",
-                   "[fake run] a tensor's value is read on the host: expected "
-                   "shapes only");
-  if (call_titan(ledger_, op, stack)) return;
+  if (op.operator_name().name == "aten::_local_scalar_dense")
+    throw NoFakeResult(
+        "[fake run] a tensor's value is read on the host: expected shapes "
+        "only");
+  if (call_bucket(ledger_, op, stack) || call_titan(ledger_, op, stack)) return;
   if (is_view(op.schema())) {
     call_next(op, keys, stack);
   } else if (only_writes(op.schema())) {

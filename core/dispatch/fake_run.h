@@ -11,6 +11,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <titan/error.h>
+
 #include "core/dispatch/mode_stack.h"
 
 namespace titan::dispatch {
@@ -26,6 +28,12 @@ struct FakeRunReport {
   std::array<int64_t, kNumPools> at_peak_by_pool{};
   double flops = 0;
   int64_t num_ops = 0;
+};
+
+/// Shapes alone do not decide what an op gives: there is no estimate.
+class NoFakeResult : public UserError {
+ public:
+  using UserError::UserError;
 };
 
 /// Tensors made by it may outlive it; their bytes are then no longer counted to

@@ -71,6 +71,12 @@ Results aminmax(const Stack& stack) {
   return {like(x, {}), like(x, {})};
 }
 
+Results logical(const Stack& stack) {
+  const at::Tensor& a = stack[0].toTensor();
+  const auto sizes = at::infer_size(a.sizes(), stack[1].toTensor().sizes());
+  return {at::empty(sizes, a.options().dtype(at::kBool))};
+}
+
 const std::map<std::string, Results (*)(const Stack&)>& shape_functions() {
   static const std::map<std::string, Results (*)(const Stack&)> functions = {
       {"aten::_scaled_dot_product_flash_attention_for_cpu", flash_forward},
@@ -79,6 +85,8 @@ const std::map<std::string, Results (*)(const Stack&)>& shape_functions() {
       {"aten::_aminmax", aminmax},
       {"aten::embedding_dense_backward", embedding_dense_backward},
       {"aten::index_select", index_select},
+      {"aten::logical_and", logical},
+      {"aten::logical_or", logical},
       {"aten::native_dropout", native_dropout},
       {"aten::where", where}};
   return functions;

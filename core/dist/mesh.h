@@ -45,6 +45,10 @@ class Mesh {
   std::map<std::string, Entry> axes_;
 };
 
+/// The mesh as rank 0 of `axes` sees it, without the other ranks: collectives
+/// move nothing. For estimates by shapes, never for values.
+Mesh fake_mesh(const std::vector<Axis>& axes);
+
 /// How long a rank waits for the others before the run is given up.
 inline constexpr std::chrono::minutes kDefaultTimeout{10};
 

@@ -51,17 +51,22 @@ std::vector<int64_t> generate(parallel::Executor& executor,
   return made;
 }
 
-std::string continue_text(parallel::Executor& executor,
-                          const Tokenizer& tokenizer,
-                          const std::string& prompt,
-                          const SamplingOptions& options) {
+std::vector<int64_t> encode_prompt(const Tokenizer& tokenizer,
+                                   const std::string& prompt) {
   const bool has_bos = tokenizer.bos_id().has_value();
   const std::string start = prompt.empty() && !has_bos ? "\n" : prompt;
   const std::vector<int32_t> ids =
       tokenizer.encode(start, has_bos && prompt.empty(), false);
+  return {ids.begin(), ids.end()};
+}
+
+std::string continue_text(parallel::Executor& executor,
+                          const Tokenizer& tokenizer,
+                          const std::string& prompt,
+                          const SamplingOptions& options) {
   const std::vector<int64_t> made =
       generate(executor,
-               std::vector<int64_t>(ids.begin(), ids.end()),
+               encode_prompt(tokenizer, prompt),
                options,
                tokenizer.eos_id() ? *tokenizer.eos_id() : -1);
   return prompt +

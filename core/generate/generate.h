@@ -24,8 +24,12 @@ std::vector<int64_t> generate(parallel::Executor& executor,
                               int64_t eos_id,
                               const OnToken& on_token = nullptr);
 
-/// Prompt and continuation as text. An empty prompt starts from BOS, or from a
-/// newline when the tokenizer has none.
+/// Ids of a prompt; an empty one starts from BOS, or from a newline when the
+/// tokenizer has none.
+std::vector<int64_t> encode_prompt(const Tokenizer& tokenizer,
+                                   const std::string& prompt);
+
+/// Prompt and continuation as text.
 std::string continue_text(parallel::Executor& executor,
                           const Tokenizer& tokenizer,
                           const std::string& prompt,

@@ -277,9 +277,8 @@ void ParameterEngine::unshard(const std::vector<Parameter*>& parameters) {
     if (bucket.is_flat()) {
       bucket_unshard(bucket.shard, bucket.full, *bucket.group);
     } else {
-      restore_storage(bucket.full);
-      at::NoGradGuard no_grad;
-      bucket.full.copy_(bucket.shard);
+      // Nothing to gather: a cast to the compute dtype.
+      bucket_unshard(bucket.shard, bucket.full, *dist::single_rank_group());
     }
     bucket.is_current = true;
   }

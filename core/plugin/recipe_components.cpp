@@ -29,13 +29,17 @@ std::vector<std::pair<std::string, std::string>> flavors_of(
 
 }  // namespace
 
+std::string_view recipe_schema(const Component& component) {
+  return component.config_schema.empty()
+             ? kNoOptions
+             : std::string_view(component.config_schema);
+}
+
 void add_recipe_component(const Component& component,
                           config::SchemaRegistry& registry) {
   registry.add_component(component.kind,
                          component.id,
-                         component.config_schema.empty()
-                             ? kNoOptions
-                             : std::string_view(component.config_schema),
+                         recipe_schema(component),
                          flavors_of(component));
 }
 

@@ -3,10 +3,15 @@
 // each component, and the flavors of models. The host's ABI table is only read.
 #pragma once
 
+#include <string_view>
+
 #include "core/config/schema_registry.h"
 #include "core/plugin/registry.h"
 
 namespace titan::plugin {
+
+/// The schema of a component's `config`; of no keys where it declares none.
+std::string_view recipe_schema(const Component& component);
 
 /// Adds one component. UserError 507 for a schema or flavor that cannot be
 /// meant.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/train/assemble.h"
 
+#include <algorithm>
 #include <limits>
 
 #include <titan/error.h>
@@ -36,6 +37,8 @@ std::vector<GroupRule> group_rules(const Recipe& recipe) {
   return rules;
 }
 
+}  // namespace
+
 int64_t tokens_per_microbatch(const Recipe& recipe) {
   return recipe.optional_integer("training.tokens_per_microbatch")
       .value_or(recipe.integer("training.seq_len"));
@@ -69,7 +72,7 @@ DataOptions data_options(const Recipe& recipe,
   return options;
 }
 
-Schedule schedule_of(const Recipe& recipe) {
+Schedule schedule_of(const Recipe& recipe, std::vector<std::string>& warnings) {
   ScheduleOptions options;
   options.total_steps = recipe.integer("training.steps");
   options.warmup_steps = recipe.integer("schedule.warmup_steps");
@@ -79,10 +82,7 @@ Schedule schedule_of(const Recipe& recipe) {
       recipe.optional_number("schedule.decay_ratio").value_or(-1.0);
   options.decay = recipe.string("schedule.decay");
   options.min_factor = recipe.number("schedule.min_factor");
-  std::vector<std::string> warnings;
-  Schedule schedule = make_schedule(options, warnings);
-  for (const std::string& warning : warnings) log::warn(warning);
-  return schedule;
+  return make_schedule(options, warnings);
 }
 
 int64_t model_vocab(const module::Model& model) {
@@ -94,6 +94,8 @@ int64_t model_vocab(const module::Model& model) {
                    "(its output a head over a vocabulary), got one without");
   return output.head->parameters.front()->shape.front();
 }
+
+namespace {
 
 // Found out now rather than after hours.
 void check_enough_data(const Training& training, const Recipe& recipe) {
@@ -221,11 +223,13 @@ std::unique_ptr<module::Model> make_model(Session& session) {
 
 parallel::Plan make_plan(Session& session,
                          const module::Model& model,
-                         const parallel::MeshShape& shape) {
+                         const parallel::MeshShape& shape,
+                         int64_t microbatches_limit) {
   const Recipe& recipe = session.recipe();
   parallel::PlanOptions options;
   options.shape = shape;
-  options.microbatches = microbatches_per_step(recipe, shape.data_parallel());
+  options.microbatches = std::min(
+      microbatches_per_step(recipe, shape.data_parallel()), microbatches_limit);
   options.recompute_mode = recipe.string("recompute.mode");
   options.recompute_save_ops = recipe.strings("recompute.save_ops");
   options.schedule = recipe.string("parallel.schedule");
@@ -234,42 +238,55 @@ parallel::Plan make_plan(Session& session,
       model.tree(), options, planners, session.host().plugins);
 }
 
-std::unique_ptr<Training> assemble(Session& session,
-                                   dist::Mesh& mesh,
-                                   std::shared_ptr<const Tokenizer> tokenizer) {
+void assemble_model(Training& training,
+                    Session& session,
+                    int64_t microbatches_limit) {
   const Recipe& recipe = session.recipe();
-  auto training = std::make_unique<Training>(mesh);
-  training->tokenizer = std::move(tokenizer);
-  training->model = make_model(session);
+  const dist::Mesh& mesh = training.mesh;
+  training.model = make_model(session);
   const std::vector<GroupRule> rules = group_rules(recipe);
-  apply_frozen(training->model->tree(), rules);
-  training->model->tree().selector()->check_all_used();
+  apply_frozen(training.model->tree(), rules);
+  training.model->tree().selector()->check_all_used();
 
-  training->plan =
-      make_plan(session, *training->model, mesh_shape(recipe, mesh.world()));
+  training.plan = make_plan(session,
+                            *training.model,
+                            mesh_shape(recipe, mesh.world()),
+                            microbatches_limit);
   const auto stage = static_cast<size_t>(mesh.coordinate("pp"));
-  training->engine = std::make_unique<parallel::ParameterEngine>(
-      training->model->tree(),
-      training->plan,
-      training->plan.stages[stage].items,
+  training.engine = std::make_unique<parallel::ParameterEngine>(
+      training.model->tree(),
+      training.plan,
+      training.plan.stages[stage].items,
       mesh,
       parallel::precision_of(recipe.string("precision.use")));
-  training->executor = std::make_unique<parallel::Executor>(
-      training->model->tree(), training->plan, *training->engine, mesh);
+  training.executor = std::make_unique<parallel::Executor>(
+      training.model->tree(), training.plan, *training.engine, mesh);
 
   const plugin::Component& component = session.host().plugins.find(
       "titan.optimizer/1", recipe.string("optimizer.use"));
-  training->optimizer =
+  training.optimizer =
       std::make_unique<Optimizer>(component.as<titan_optimizer_table>(),
                                   component.owner->host,
                                   component.owner,
                                   component.id,
                                   recipe.value("optimizer.config"),
                                   rules,
-                                  *training->engine);
-  training->schedule = schedule_of(recipe);
-  training->options = step_options(recipe, mesh);
-  add_data(*training, recipe);
+                                  *training.engine);
+  training.options = step_options(recipe, mesh);
+}
+
+std::unique_ptr<Training> assemble(Session& session,
+                                   dist::Mesh& mesh,
+                                   std::shared_ptr<const Tokenizer> tokenizer,
+                                   DataUse data_use) {
+  const Recipe& recipe = session.recipe();
+  auto training = std::make_unique<Training>(mesh);
+  training->tokenizer = std::move(tokenizer);
+  assemble_model(*training, session, kAllMicrobatches);
+  std::vector<std::string> warnings;
+  training->schedule = schedule_of(recipe, warnings);
+  for (const std::string& warning : warnings) log::warn(warning);
+  if (data_use == DataUse::kOpen) add_data(*training, recipe);
   return training;
 }
 

@@ -75,7 +75,7 @@ void handle_non_finite(Training& training,
                                    ": expected a finite number; first seen: ",
                                    where);
   if (!training.options.skips_non_finite) {
-    training.data->restore(data_before);
+    if (training.data != nullptr) training.data->restore(data_before);
     throw NonFiniteError(
         text(message,
              ". The parameters are unchanged. Lower optimizer.config.lr "

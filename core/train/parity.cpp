@@ -17,6 +17,7 @@
 #include "core/observe/text_file.h"
 #include "core/parallel/executor.h"
 #include "core/parallel/planner.h"
+#include "core/train/open_model.h"
 #include "core/train/optimizer.h"
 #include "core/train/run_state.h"
 #include "core/train/tensor_bytes.h"
@@ -121,28 +122,10 @@ struct Case {
 std::unique_ptr<Case> open_case(PluginHost& host,
                                 const fs::path& folder,
                                 const ParityOptions& options) {
-  const auto hf = config::Value::from_json(read_text(folder / "config.json"),
-                                           (folder / "config.json").string());
-  const config::Value* type = hf.find("model_type");
-  TITAN_USER_CHECK(type != nullptr && type->is_string(),
-                   "[parity ",
-                   folder.string(),
-                   "] config.json: expected a model_type, got none");
-  const plugin::Component& component = host.find_model_for(type->as_string());
-  const auto& table = component.as<titan_model_table>();
   auto made = std::make_unique<Case>();
   made->folder = folder;
   made->options = options;
-  made->model = std::make_unique<module::Model>(
-      table,
-      component.owner->host,
-      component.owner,
-      component.id,
-      complete_config(component,
-                      module::config_from_hf(
-                          table, component.owner->host, component.id, hf)),
-      std::make_shared<const op::KernelSelector>(host.kernels,
-                                                 op::KernelPolicy{}));
+  made->model = make_model_from_hf(host, folder);
   made->plan = parallel::default_plan(made->model->tree(), 1);
   made->engine = std::make_unique<parallel::ParameterEngine>(
       made->model->tree(),

@@ -35,8 +35,11 @@ void add_entry(const config::Value& entry, PluginSection& out) {
 
 PluginSection read_plugin_section(const config::Composition& composition,
                                   const config::SchemaRegistry& core) {
-  const config::Value section =
-      config::resolve_section(composition, core, "plugins");
+  return plugin_section_of(
+      config::resolve_section(composition, core, "plugins"));
+}
+
+PluginSection plugin_section_of(const config::Value& section) {
   PluginSection out;
   for (const config::Value& folder : section.at_path("search")->as_list())
     out.folders.push_back(folder.as_string());

@@ -28,6 +28,9 @@ struct PluginSection {
 PluginSection read_plugin_section(const config::Composition& composition,
                                   const config::SchemaRegistry& core);
 
+/// The same of a section that is resolved already (a checkpoint's recipe).
+PluginSection plugin_section_of(const config::Value& section);
+
 /// Marks in the resolved recipe what read_plugin_section reads, so that the
 /// keys it does not honour are still reported as without effect.
 void mark_plugin_section_read(const config::Recipe& recipe);

@@ -13,6 +13,7 @@
 #include "core/config/recipe_schema.h"
 #include "core/config/validate.h"
 #include "core/plugin/abi_call.h"
+#include "core/plugin/recipe_components.h"
 #include "core/train/host_table.h"
 
 namespace titan::train {
@@ -20,23 +21,6 @@ namespace {
 
 constexpr const char* kModelKind = "titan.model/1";
 constexpr const char* kKernelKind = "titan.kernel/1";
-
-std::vector<std::pair<std::string, std::string>> flavors_of(
-    const plugin::Component& component) {
-  std::vector<std::pair<std::string, std::string>> flavors;
-  if (component.kind != kModelKind) return flavors;
-  const auto& table = component.as<titan_model_table>();
-  for (uint64_t i = 0; i < table.num_flavors; ++i)
-    flavors.emplace_back(plugin::view(table.flavors[i]->name),
-                         plugin::view(table.flavors[i]->config));
-  return flavors;
-}
-
-std::string schema_of(const plugin::Component& component) {
-  return component.config_schema.empty()
-             ? R"({"type": "object", "properties": {}})"
-             : component.config_schema;
-}
 
 plugin::SearchOptions search_of(const std::string& recipe_file,
                                 const PluginSection& section,
@@ -102,23 +86,19 @@ op::KernelPolicy policy_of(const config::Recipe& recipe) {
 config::Value complete_config(const plugin::Component& component,
                               const config::Value& given) {
   std::vector<config::Problem> problems;
-  config::Value complete =
-      config::validate(config::parse_schema(schema_of(component), component.id),
-                       given,
-                       "",
-                       config::ValidationScope{},
-                       problems);
+  config::Value complete = config::validate(
+      config::parse_schema(plugin::recipe_schema(component), component.id),
+      given,
+      "",
+      config::ValidationScope{},
+      problems);
   config::throw_if_any(problems);
   return complete;
 }
 
 config::SchemaRegistry make_schemas(const plugin::PluginRegistry& plugins) {
   config::SchemaRegistry schemas = config::make_core_registry();
-  for (const plugin::Component* component : plugins.components(""))
-    schemas.add_component(component->kind,
-                          component->id,
-                          schema_of(*component),
-                          flavors_of(*component));
+  plugin::add_recipe_components(plugins, schemas);
   return schemas;
 }
 

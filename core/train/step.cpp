@@ -20,12 +20,6 @@
 namespace titan::train {
 namespace {
 
-struct StepBatch {
-  std::vector<module::BatchTensors> microbatches;
-  int64_t num_tokens = 0;
-  int64_t num_targets = 0;
-};
-
 StepBatch load_microbatches(Training& training) {
   const Span span("data");
   StepBatch batch;
@@ -36,9 +30,7 @@ StepBatch load_microbatches(Training& training) {
         "[data] expected enough tokens for training.steps, got the "
         "end of the data. Raise data.epochs or lower "
         "training.steps.");
-    batch.num_tokens += static_cast<int64_t>(host.tokens.size());
-    batch.num_targets += host.n_valid;
-    batch.microbatches.push_back(to_tensors(host));
+    batch.add(host);
   }
   return batch;
 }
@@ -91,13 +83,26 @@ void count_steps_without_targets(Training& training, const StepReport& report) {
 
 }  // namespace
 
+void StepBatch::add(const Microbatch& microbatch) {
+  num_tokens += static_cast<int64_t>(microbatch.tokens.size());
+  num_targets += microbatch.n_valid;
+  microbatches.push_back(to_tensors(microbatch));
+}
+
 StepReport train_step(Training& training, int64_t step) {
+  const std::string data_before = training.data->state();
+  return train_step_on(
+      training, step, load_microbatches(training), data_before);
+}
+
+StepReport train_step_on(Training& training,
+                         int64_t step,
+                         StepBatch batch,
+                         const std::string& data_before) {
   StepReport report;
   report.step = step + 1;
   report.lr = training.optimizer->base_lr() * training.schedule.factor(step);
 
-  const std::string data_before = training.data->state();
-  StepBatch batch = load_microbatches(training);
   all_reduce_counts(batch, training.mesh);
   report.num_tokens = batch.num_tokens;
   report.num_targets = batch.num_targets;

@@ -38,9 +38,25 @@ class NonFiniteError : public UserError {
   using UserError::UserError;
 };
 
+/// This rank's microbatches of one step, with its counts.
+struct StepBatch {
+  std::vector<module::BatchTensors> microbatches;
+  int64_t num_tokens = 0;
+  int64_t num_targets = 0;
+
+  void add(const Microbatch& microbatch);
+};
+
 /// Trains on the next microbatches; `step` is 0-based. Collective over the
 /// mesh. Throws NonFiniteError (see non_finite.h), data errors, UserError when
 /// the data ends in the middle of the step.
 StepReport train_step(Training& training, int64_t step);
+
+/// The same on a batch that is there already (benchmarks). `data_before` is the
+/// data's state to replay the step from; "" where there is none.
+StepReport train_step_on(Training& training,
+                         int64_t step,
+                         StepBatch batch,
+                         const std::string& data_before);
 
 }  // namespace titan::train

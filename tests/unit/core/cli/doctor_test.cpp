@@ -31,6 +31,7 @@ TEST_CASE("doctor prints facts and a verdict for each check", "[unit]") {
   CHECK_THAT(printed, Catch::Contains("libtorch_cpu.so"));
   CHECK_THAT(printed, Catch::Contains(" memory: "));
   CHECK_THAT(printed, Catch::Contains("PASS libtorch: "));
+  CHECK_THAT(printed, Catch::Contains(" plugins: "));
 }
 
 TEST_CASE("doctor --json prints one object with every check", "[unit]") {
@@ -38,7 +39,7 @@ TEST_CASE("doctor --json prints one object with every check", "[unit]") {
       printed_by({"doctor", "--json", "--folder", "not/there/yet"}));
   CHECK(json.at("libtorch").at("version") == titan::cli::libtorch_version());
   CHECK(json.at("machine").at("disk_free_bytes") > 0);
-  CHECK(json.at("checks").size() == 10);
+  CHECK(json.at("checks").size() == 11);
   for (const auto& check : json.at("checks")) {
     CHECK(check.at("fix").get<std::string>().empty() ==
           check.at("passed").get<bool>());

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/train/open_model.h"
+
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+#include <titan/error.h>
+
+#include "core/checkpoint/checkpoint_folder.h"
+#include "core/parallel/planner.h"
+#include "core/train/run_state.h"
+
+namespace titan::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kModelKind = "titan.model/1";
+constexpr const char* kCheckpointFolder = "checkpoint";  // recipe's default
+
+std::string read_text(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  TITAN_USER_CHECK(
+      file.good(), "[", path.string(), "] expected a file, got none");
+  std::ostringstream content;
+  content << file.rdbuf();
+  return content.str();
+}
+
+std::optional<checkpoint::CheckpointReader> find_checkpoint(
+    const fs::path& folder) {
+  if (fs::exists(folder / checkpoint::kManifestName))
+    return checkpoint::CheckpointReader(folder);
+  for (const fs::path& place : {folder, folder / kCheckpointFolder}) {
+    auto latest =
+        checkpoint::latest_checkpoint(checkpoint::real_file_system(), place);
+    if (latest.reader) return std::move(latest.reader);
+    TITAN_USER_CHECK(latest.rejected.empty(), latest.rejected.front());
+  }
+  return std::nullopt;
+}
+
+const config::Value& get(const config::Value& recipe,
+                         const std::string& path,
+                         const fs::path& from) {
+  const config::Value* value = recipe.at_path(path);
+  TITAN_USER_CHECK(value != nullptr && !value->is_null(),
+                   "[checkpoint ",
+                   from.string(),
+                   "] recipe: expected the key ",
+                   path,
+                   ", got none. The checkpoint was not written by a run.");
+  return *value;
+}
+
+void open_host(OpenModel& opened,
+               const config::Value& section,
+               plugin::SearchOptions search) {
+  const PluginSection plugins = plugin_section_of(section);
+  for (const PluginSection::File& file : plugins.files)
+    search.files.push_back(file.path);
+  search.folders.insert(
+      search.folders.end(), plugins.folders.begin(), plugins.folders.end());
+  opened.host = std::make_unique<PluginHost>(search, plugins);
+  require_named(opened.host->plugins, plugins);
+}
+
+std::shared_ptr<const op::KernelSelector> default_kernels(PluginHost& host) {
+  return std::make_shared<const op::KernelSelector>(host.kernels,
+                                                    op::KernelPolicy{});
+}
+
+struct Wanted {
+  std::string tokenizer;
+  std::string precision;
+};
+
+Wanted open_from_checkpoint(OpenModel& opened,
+                            const checkpoint::CheckpointReader& reader,
+                            const plugin::SearchOptions& search) {
+  const fs::path& from = reader.path();
+  const auto recipe =
+      config::Value::from_json(reader.manifest().state.recipe, from.string());
+  open_host(opened, get(recipe, "plugins", from), search);
+  const plugin::Component& component = opened.host->plugins.find(
+      kModelKind, get(recipe, "model.use", from).as_string());
+  opened.model = std::make_unique<module::Model>(
+      component.as<titan_model_table>(),
+      component.owner->host,
+      component.owner,
+      component.id,
+      complete_config(component, get(recipe, "model.config", from)),
+      default_kernels(*opened.host));
+  return {get(recipe, "data.tokenizer", from).as_string(),
+          get(recipe, "precision.use", from).as_string()};
+}
+
+}  // namespace
+
+std::unique_ptr<module::Model> make_model_from_hf(PluginHost& host,
+                                                  const fs::path& folder) {
+  const fs::path file = folder / "config.json";
+  const auto hf = config::Value::from_json(read_text(file), file.string());
+  const config::Value* type = hf.find("model_type");
+  TITAN_USER_CHECK(type != nullptr && type->is_string(),
+                   "[",
+                   file.string(),
+                   "] model_type: expected a name, got none");
+  const plugin::Component& component = host.find_model_for(type->as_string());
+  const auto& table = component.as<titan_model_table>();
+  return std::make_unique<module::Model>(
+      table,
+      component.owner->host,
+      component.owner,
+      component.id,
+      complete_config(component,
+                      module::config_from_hf(
+                          table, component.owner->host, component.id, hf)),
+      default_kernels(host));
+}
+
+std::unique_ptr<OpenModel> open_model(const fs::path& folder,
+                                      const OpenOptions& options) {
+  TITAN_USER_CHECK(fs::is_directory(folder),
+                   "[",
+                   folder.string(),
+                   "] expected the folder of a run, a checkpoint or a Hugging "
+                   "Face model, got none");
+  auto opened = std::make_unique<OpenModel>();
+  Wanted wanted{folder.string(), "fp32"};
+  fs::path weights = folder;
+  if (const auto reader = find_checkpoint(folder)) {
+    wanted = open_from_checkpoint(*opened, *reader, options.search);
+    weights = reader->path();
+  } else {
+    TITAN_USER_CHECK(fs::exists(folder / "config.json"),
+                     "[",
+                     folder.string(),
+                     "] expected a checkpoint (manifest.json or step_*) or "
+                     "config.json, got neither");
+    opened->host = std::make_unique<PluginHost>(options.search);
+    opened->model = make_model_from_hf(*opened->host, folder);
+  }
+  if (!options.tokenizer.empty()) wanted.tokenizer = options.tokenizer;
+  if (!options.precision.empty()) wanted.precision = options.precision;
+  opened->source = weights.string();
+  opened->tokenizer = load_tokenizer(wanted.tokenizer);
+  module::ModuleTree& tree = opened->model->tree();
+  opened->plan = parallel::default_plan(tree, 1);
+  opened->engine = std::make_unique<parallel::ParameterEngine>(
+      tree,
+      opened->plan,
+      opened->plan.stages.front().items,
+      opened->mesh,
+      parallel::precision_of(wanted.precision));
+  opened->executor = std::make_unique<parallel::Executor>(
+      tree, opened->plan, *opened->engine, opened->mesh);
+  load_weights(*opened->model, *opened->engine, weights);
+  return opened;
+}
+
+}  // namespace titan::train

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <chrono>
+#include <filesystem>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tests/unit/core/cli/captured_run.h"
+
+namespace titan::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+const std::string kDebug = recipe_path("llama3_debug_tinyshakespeare");
+
+Json validated(std::vector<std::string> more) {
+  std::vector<std::string> arguments = {"validate", kDebug, "--json"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const CapturedRun run = run_captured(arguments);
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  return Json::parse(run.out);
+}
+
+}  // namespace
+
+// Counts: reference models.md, by formula and by torchtitan.
+TEST_CASE("validate counts the parameters of every Llama 3 flavor",
+          "[unit][golden]") {
+  const std::vector<std::pair<std::string, int64_t>> flavors = {
+      {"debugmodel", 6163712},
+      {"1B", 1235814400},
+      {"3B", 3212749824},
+      {"8B", 8030261248},
+      {"70B", 70553706496},
+      {"405B", 405853388800}};
+  for (const auto& [flavor, count] : flavors) {
+    INFO(flavor);
+    const auto start = std::chrono::steady_clock::now();
+    const Json report = validated({"--set", "model.flavor=" + flavor});
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+            .count();
+    CHECK(report.at("parameters") == count);
+    CHECK(seconds < 2.0);
+  }
+}
+
+TEST_CASE("validate estimates memory from shapes alone", "[unit]") {
+  const Json whole = validated({"--set", "precision=fp32"});
+  const Json& memory = whole.at("memory_bytes");
+  const int64_t bytes = whole.at("parameters").get<int64_t>() * 4;
+  CHECK(memory.at("parameters") == bytes);
+  CHECK(memory.at("gradients") == bytes);
+  CHECK(memory.at("optimizer") == 2 * bytes);
+  CHECK(memory.at("activations") > 0);
+
+  const Json bf16 = validated({"--set", "precision=bf16"});
+  // A bf16 copy of each parameter.
+  CHECK(bf16.at("memory_bytes").at("parameters") == bytes + bytes / 2);
+
+  const Json sharded = validated({"--world", "4", "--set", "precision=fp32"});
+  CHECK(sharded.at("mesh").at("dp_shard") == 4);
+  CHECK(sharded.at("memory_bytes").at("optimizer") < 2 * bytes / 4 + 4096);
+
+  const Json recomputed =
+      validated({"--set", "precision=fp32", "--set", "recompute.mode=full"});
+  CHECK(recomputed.at("memory_bytes").at("activations") <
+        memory.at("activations"));
+}
+
+TEST_CASE("validate refuses what the trainer refuses", "[unit]") {
+  const auto refused = [](const std::string& setting) {
+    const CapturedRun run =
+        run_captured({"validate", kDebug, "--set", setting});
+    CHECK(run.exit_code == 2);
+    CHECK(run.out.empty());
+    return run.err;
+  };
+  CHECK_THAT(refused("training.tokens_per_step=1025"),
+             Catch::Contains("multiple of tokens_per_microbatch"));
+  CHECK_THAT(refused("training.tokens_per_microbatch=1000"),
+             Catch::Contains("seq_len"));
+  CHECK_THAT(refused("data.files=[/not/there.txt]"),
+             Catch::Contains("/not/there.txt"));
+  CHECK_THAT(refused("model.config.vocab_size=100"),
+             Catch::Contains("[data.tokenizer] expected at most 100 ids"));
+  CHECK_THAT(refused("model.config.num_headz=4"), Catch::Contains("num_heads"));
+  CHECK_THAT(refused("parallel.tp=3"), Catch::Contains("tp"));
+}
+
+TEST_CASE("every recipe of configs/ validates", "[unit]") {
+  int64_t num_recipes = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(TITAN_SOURCE_DIR "/configs")) {
+    if (entry.path().extension() != ".yaml") continue;
+    INFO(entry.path().string());
+    const CapturedRun run =
+        run_captured({"validate", entry.path().string(), "--json"});
+    CHECK(run.err == "");
+    CHECK(run.exit_code == 0);
+    ++num_recipes;
+  }
+  CHECK(num_recipes >= 4);
+}
+
+TEST_CASE("config knows what plugins add to recipes", "[unit]") {
+  const CapturedRun printed = run_captured({"config", "print", kDebug});
+  CHECK(printed.exit_code == 0);
+  CHECK_THAT(printed.out, Catch::Contains("num_heads: 16"));
+  const CapturedRun explained =
+      run_captured({"config", "explain", kDebug, "model.config.num_heads"});
+  CHECK(explained.exit_code == 0);
+  CHECK_THAT(explained.out, Catch::Contains("Query heads"));
+  const CapturedRun differing = run_captured(
+      {"config", "diff", kDebug, recipe_path("bench_llama3_debug"), "--json"});
+  CHECK(differing.exit_code == 1);
+  CHECK_THAT(differing.out, Catch::Contains("training.seq_len"));
+}
+
+TEST_CASE("plan prints the plan and how two recipes' plans differ", "[unit]") {
+  const CapturedRun plan = run_captured({"plan", kDebug, "--json"});
+  CHECK(plan.exit_code == 0);
+  CHECK(Json::parse(plan.out).is_object());
+  CHECK(run_captured({"plan", kDebug, "--diff", kDebug}).exit_code == 0);
+  const CapturedRun differing =
+      run_captured({"plan",
+                    kDebug,
+                    "--diff",
+                    recipe_path("llama3_nanogpt_cpu_tinyshakespeare"),
+                    "--json"});
+  CHECK(differing.exit_code == 1);
+  CHECK_FALSE(Json::parse(differing.out).empty());
+}
+
+}  // namespace titan::cli
