@@ -77,6 +77,11 @@ Results logical(const Stack& stack) {
   return {at::empty(sizes, a.options().dtype(at::kBool))};
 }
 
+Results logical_not(const Stack& stack) {
+  const at::Tensor& x = stack[0].toTensor();
+  return {at::empty(x.sizes(), x.options().dtype(at::kBool))};
+}
+
 const std::map<std::string, Results (*)(const Stack&)>& shape_functions() {
   static const std::map<std::string, Results (*)(const Stack&)> functions = {
       {"aten::_scaled_dot_product_flash_attention_for_cpu", flash_forward},
@@ -86,6 +91,7 @@ const std::map<std::string, Results (*)(const Stack&)>& shape_functions() {
       {"aten::embedding_dense_backward", embedding_dense_backward},
       {"aten::index_select", index_select},
       {"aten::logical_and", logical},
+      {"aten::logical_not", logical_not},
       {"aten::logical_or", logical},
       {"aten::native_dropout", native_dropout},
       {"aten::where", where}};
