@@ -60,6 +60,7 @@ std::string write_init(double factor) {
   dist::Mesh mesh = dist::Mesh::single();
   const auto training =
       train::assemble(session, mesh, nullptr, train::DataUse::kNone);
+  training->engine->initialise(0);
   std::vector<checkpoint::TensorSource> sources;
   for (const parallel::LocalPart& part : training->engine->parts()) {
     std::string name = part.parameter->fqn;
