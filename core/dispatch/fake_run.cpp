@@ -212,14 +212,22 @@ bool call_titan(const std::shared_ptr<FakeRun::Ledger>& ledger,
   return true;
 }
 
-/// The bucket verbs give storages their bytes and take them away (see
-/// core/parallel/bucket_storage.h); false for another op.
-bool call_bucket(const std::shared_ptr<FakeRun::Ledger>& ledger,
-                 const c10::OperatorHandle& handle,
-                 torch::jit::Stack* stack) {
+/// What is no catalogue op of ours: a collective keeps the shape, the bucket
+/// verbs give storages their bytes and take them away (see
+/// core/parallel/bucket_storage.h). False for another op.
+bool call_verb(const std::shared_ptr<FakeRun::Ledger>& ledger,
+               const c10::OperatorHandle& handle,
+               torch::jit::Stack* stack) {
   const std::string& name = handle.operator_name().name;
-  if (name.rfind("titan::bucket_", 0) != 0) return false;
   const size_t base = stack->size() - handle.schema().arguments().size();
+  if (name == "titan::group_all_reduce") {
+    at::Tensor out =
+        make_fake(ledger, op::TensorMeta::of((*stack)[base].toTensor()));
+    stack->resize(base);
+    stack->emplace_back(std::move(out));
+    return true;
+  }
+  if (name.rfind("titan::bucket_", 0) != 0) return false;
   const auto storage_at = [&](size_t i) {
     return (*stack)[base + i].toTensor().storage().unsafeGetStorageImpl();
   };
@@ -313,7 +321,7 @@ void FakeRun::call(const c10::OperatorHandle& op,
     throw NoFakeResult(
         "[fake run] a tensor's value is read on the host: expected shapes "
         "only");
-  if (call_bucket(ledger_, op, stack) || call_titan(ledger_, op, stack)) return;
+  if (call_verb(ledger_, op, stack) || call_titan(ledger_, op, stack)) return;
   if (is_view(op.schema())) {
     call_next(op, keys, stack);
   } else if (only_writes(op.schema())) {

@@ -77,6 +77,13 @@ Results logical(const Stack& stack) {
   return {at::empty(sizes, a.options().dtype(at::kBool))};
 }
 
+Results embedding(const Stack& stack) {
+  const at::Tensor& weight = stack[0].toTensor();
+  auto sizes = stack[1].toTensor().sizes().vec();
+  sizes.push_back(weight.size(1));
+  return {like(weight, sizes)};
+}
+
 Results logical_not(const Stack& stack) {
   const at::Tensor& x = stack[0].toTensor();
   return {at::empty(x.sizes(), x.options().dtype(at::kBool))};
@@ -88,6 +95,7 @@ const std::map<std::string, Results (*)(const Stack&)>& shape_functions() {
       {"aten::_scaled_dot_product_flash_attention_for_cpu_backward",
        flash_backward},
       {"aten::_aminmax", aminmax},
+      {"aten::embedding", embedding},
       {"aten::embedding_dense_backward", embedding_dense_backward},
       {"aten::index_select", index_select},
       {"aten::logical_and", logical},

@@ -64,6 +64,11 @@ TEST_CASE("validate estimates memory from shapes alone", "[unit]") {
   CHECK(sharded.at("mesh").at("dp_shard") == 4);
   CHECK(sharded.at("memory_bytes").at("optimizer") < 2 * bytes / 4 + 4096);
 
+  const Json cut = validated(
+      {"--world", "8", "--set", "parallel.tp=2", "--set", "precision=fp32"});
+  CHECK(cut.at("mesh").at("dp_shard") == 4);
+  CHECK(cut.at("memory_bytes").at("optimizer") < 2 * bytes / 8 * 1.05);
+
   const Json recomputed =
       validated({"--set", "precision=fp32", "--set", "recompute.mode=full"});
   CHECK(recomputed.at("memory_bytes").at("activations") <
