@@ -107,6 +107,8 @@ int32_t PluginKernel::score(const std::vector<TensorMeta>& inputs,
   if (!table_->score) return 1;
   std::vector<titan_tensor_spec> specs(inputs.size());
   std::vector<const titan_tensor_spec*> pointers(inputs.size());
+  // `arrange` gives a kernel that asks for it contiguous inputs in any case.
+  const bool arranges = (match().flags & TITAN_KERNEL_NEEDS_CONTIGUOUS) != 0;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const TensorMeta& meta = inputs[i];
     const std::string& name = op_.spec.inputs[i].name;
@@ -114,7 +116,7 @@ int32_t PluginKernel::score(const std::vector<TensorMeta>& inputs,
                 static_cast<int32_t>(meta.dtype),
                 meta.sizes.data(),
                 static_cast<uint32_t>(meta.sizes.size()),
-                0,
+                arranges || meta.is_contiguous ? TITAN_TENSOR_CONTIGUOUS : 0u,
                 {name.data(), name.size()},
                 static_cast<int32_t>(meta.device.type()),
                 meta.device.index()};

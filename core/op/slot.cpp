@@ -43,7 +43,8 @@ void append_key(ShapeKey& key, const at::Tensor& input, bool with_sizes) {
   key.push_back(static_cast<int64_t>(input.scalar_type()) |
                 static_cast<int64_t>(device.type()) << 8 |
                 static_cast<int64_t>(device.index() + 1) << 16 |
-                input.dim() << 32);
+                input.dim() << 32 |
+                static_cast<int64_t>(input.is_contiguous()) << 48);
   if (with_sizes) {
     const auto sizes = input.sizes();
     key.append(sizes.begin(), sizes.end());

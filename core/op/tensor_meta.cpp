@@ -7,8 +7,9 @@ namespace titan::op {
 
 TensorMeta TensorMeta::of(const at::Tensor& tensor) {
   if (!tensor.defined()) return TensorMeta();
-  return TensorMeta(
-      tensor.scalar_type(), tensor.device(), tensor.sizes().vec());
+  TensorMeta meta(tensor.scalar_type(), tensor.device(), tensor.sizes().vec());
+  meta.is_contiguous = tensor.is_contiguous();
+  return meta;
 }
 
 int64_t TensorMeta::num_elements() const {

@@ -16,6 +16,7 @@ struct TensorMeta {
   at::ScalarType dtype = at::kFloat;
   at::Device device = at::kCPU;
   std::vector<int64_t> sizes;
+  bool is_contiguous = true;
 
   TensorMeta() = default;
   TensorMeta(at::ScalarType tensor_dtype,

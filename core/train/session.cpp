@@ -81,6 +81,34 @@ op::KernelPolicy policy_of(const config::Recipe& recipe) {
   return policy;
 }
 
+std::set<std::string> named_kernels(const op::KernelPolicy& policy) {
+  std::set<std::string> named;
+  for (const auto& [op_id, rule] : policy.ops) {
+    named.insert(rule.use);
+    named.insert(rule.prefer.begin(), rule.prefer.end());
+  }
+  for (const op::KernelOverride& override : policy.overrides)
+    named.insert(override.rule.use);
+  for (const auto& [op_id, kernel_id] : policy.forced) named.insert(kernel_id);
+  return named;
+}
+
+// What a search merely found runs only where somebody names it: a file that
+// lies in a folder must not change a run's numbers.
+void deny_unnamed_finds(const plugin::PluginRegistry& plugins,
+                        op::KernelPolicy& policy) {
+  const std::set<std::string> named = named_kernels(policy);
+  for (const plugin::Component* component : plugins.components(kKernelKind)) {
+    const plugin::Level level = component->owner->level;
+    const bool is_given = level == plugin::Level::kBuiltIn ||
+                          level == plugin::Level::kExplicit ||
+                          named.count(component->id) != 0;
+    if (is_given || !component->kernel) continue;
+    op::KernelRule& rule = policy.ops[component->kernel->op];
+    rule.deny.push_back(component->id);
+  }
+}
+
 }  // namespace
 
 config::Value complete_config(const plugin::Component& component,
@@ -138,8 +166,10 @@ Session::Session(const std::string& recipe_file, const SessionOptions& options)
     : recipe_(open_recipe(recipe_file, options, host_)) {}
 
 std::shared_ptr<const op::KernelSelector> Session::make_selector() const {
+  op::KernelPolicy policy = policy_of(recipe_);
+  deny_unnamed_finds(host_->plugins, policy);
   return std::make_shared<const op::KernelSelector>(host_->kernels,
-                                                    policy_of(recipe_));
+                                                    std::move(policy));
 }
 
 std::string Session::plugin_lock() const {
