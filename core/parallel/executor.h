@@ -27,7 +27,6 @@ namespace titan::parallel {
 /// What a step's microbatches gave on this rank (not yet reduced over ranks).
 struct StageResult {
   at::Tensor loss_sum;  // float64 scalar: sum over valid tokens; 0 elsewhere
-  std::map<std::string, at::Tensor> added_losses;  // already normalised
   std::map<std::string, at::Tensor> metrics;
 };
 
