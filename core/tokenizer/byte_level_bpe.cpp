@@ -74,11 +74,11 @@ ByteLevelBpe::ByteLevelBpe(const TokenizerFile& file)
       patterns_(compile_patterns(file)),
       bpe_(make_bpe(file)),
       template_before_(file.template_before),
-      template_after_(file.template_after),
-      bos_id_(file.bos_id),
-      eos_id_(file.eos_id) {
+      template_after_(file.template_after) {
+  special_tokens_ = file.special;
   const auto set = [&](const std::string& token, int32_t id, bool special) {
     if (static_cast<size_t>(id) >= tokens_.size()) tokens_.resize(id + 1);
+    ids_by_content_.emplace(token, id);
     tokens_[id] = {bytes_of_byte_level(token).value_or(token), true, special};
   };
   for (const auto& [token, id] : file.vocabulary) set(token, id, false);
@@ -90,6 +90,12 @@ ByteLevelBpe::~ByteLevelBpe() = default;
 
 int64_t ByteLevelBpe::vocab_size() const {
   return static_cast<int64_t>(tokens_.size());
+}
+
+std::optional<int32_t> ByteLevelBpe::token_id(std::string_view token) const {
+  const auto found = ids_by_content_.find(token);
+  if (found == ids_by_content_.end()) return std::nullopt;
+  return found->second;
 }
 
 std::unique_ptr<ByteLevelBpe::Scratch> ByteLevelBpe::take_scratch() const {

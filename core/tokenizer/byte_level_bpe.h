@@ -27,8 +27,7 @@ class ByteLevelBpe final : public Tokenizer {
   std::string decode(std::span<const int32_t> ids,
                      bool skip_special) const override;
   int64_t vocab_size() const override;
-  std::optional<int> bos_id() const override { return bos_id_; }
-  std::optional<int> eos_id() const override { return eos_id_; }
+  std::optional<int32_t> token_id(std::string_view token) const override;
   bool accepts_any_bytes() const override { return false; }
 
  protected:
@@ -52,14 +51,13 @@ class ByteLevelBpe final : public Tokenizer {
                     std::vector<int32_t>& ids) const;
 
   std::vector<Token> tokens_;  // By id.
+  Vocabulary ids_by_content_;
   AddedTokenMatcher raw_matcher_;
   AddedTokenMatcher normalized_matcher_;
   std::vector<SplitPattern> patterns_;
   Bpe bpe_;
   std::vector<int32_t> template_before_;
   std::vector<int32_t> template_after_;
-  std::optional<int> bos_id_;
-  std::optional<int> eos_id_;
 
   // Threads borrow a scratch for one text, so its word cache stays warm.
   mutable std::mutex mutex_;

@@ -22,6 +22,11 @@ std::string ByteTokenizer::decode(std::span<const int32_t> ids, bool) const {
   return out;
 }
 
+std::optional<int32_t> ByteTokenizer::token_id(std::string_view token) const {
+  if (token.size() != 1) return std::nullopt;
+  return static_cast<unsigned char>(token[0]);
+}
+
 void ByteTokenizer::append_ids(std::string_view text,
                                std::vector<int32_t>& ids) const {
   ids.reserve(ids.size() + text.size());

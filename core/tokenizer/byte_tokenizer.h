@@ -14,8 +14,7 @@ class ByteTokenizer final : public Tokenizer {
   std::string decode(std::span<const int32_t> ids,
                      bool skip_special) const override;
   int64_t vocab_size() const override { return 256; }
-  std::optional<int> bos_id() const override { return std::nullopt; }
-  std::optional<int> eos_id() const override { return std::nullopt; }
+  std::optional<int32_t> token_id(std::string_view token) const override;
   bool accepts_any_bytes() const override { return true; }
 
  protected:

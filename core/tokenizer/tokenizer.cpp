@@ -5,6 +5,16 @@
 
 namespace titan {
 
+std::optional<int> Tokenizer::bos_id() const {
+  if (!special_tokens_.bos) return std::nullopt;
+  return special_tokens_.bos->id;
+}
+
+std::optional<int> Tokenizer::eos_id() const {
+  if (!special_tokens_.eos) return std::nullopt;
+  return special_tokens_.eos->id;
+}
+
 std::vector<int32_t> Tokenizer::encode(std::string_view text,
                                        bool add_bos,
                                        bool add_eos) const {

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/tokenizer/special_tokens.h"
+
 namespace titan {
 
 /// Immutable after loading: every method may be called from any thread.
@@ -44,8 +46,12 @@ class Tokenizer {
 
   /// One more than the largest id: every id of encode() is below it.
   virtual int64_t vocab_size() const = 0;
-  virtual std::optional<int> bos_id() const = 0;
-  virtual std::optional<int> eos_id() const = 0;
+  std::optional<int> bos_id() const;
+  std::optional<int> eos_id() const;
+  /// The tokens that have a role, with their ids where they have one.
+  const SpecialTokens& special_tokens() const { return special_tokens_; }
+  /// The id of the token with exactly this text, added and special ones too.
+  virtual std::optional<int32_t> token_id(std::string_view token) const = 0;
   /// Whether encode() takes bytes that are not UTF-8.
   virtual bool accepts_any_bytes() const = 0;
 
@@ -53,6 +59,8 @@ class Tokenizer {
   /// Appends the ids of `text` alone, without BOS, EOS or template.
   virtual void append_ids(std::string_view text,
                           std::vector<int32_t>& ids) const = 0;
+
+  SpecialTokens special_tokens_;
 };
 
 /// Loads a tokenizer. `spec` is "bytes" (ids 0 to 255, no special tokens) or a

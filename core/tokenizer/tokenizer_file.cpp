@@ -13,6 +13,8 @@
 
 #include <titan/error.h>
 
+#include "core/tokenizer/tokenizer_config.h"
+
 namespace titan {
 namespace {
 
@@ -64,13 +66,33 @@ class Reader {
     read_pre_tokenizer(member(json, "pre_tokenizer"));
     read_post_processor(member(json, "post_processor"));
     read_decoder(member(json, "decoder"));
-    infer_from_template();
   }
 
-  void read_config(const Json& json, const std::string& name) {
-    check_added_tokens_decoder(json, name);
-    read_special(json, "bos_token", name, out_.bos_id);
-    read_special(json, "eos_token", name, out_.eos_id);
+  void read_config(const TokenizerConfig& config) {
+    for (const AddedToken& token : config.added_tokens)
+      add_config_token(token, config.name);
+    SpecialTokens& special = out_.special = config.special;
+    if (!config.says_bos) special.bos = infer(out_.template_before);
+    if (!config.says_eos) special.eos = infer(out_.template_after);
+    const auto resolve = [&](std::optional<SpecialToken>& token) {
+      if (!token || token->id) return;
+      const auto found = ids_.find(token->content);
+      if (found != ids_.end()) token->id = found->second;
+    };
+    for (auto* token : {&special.bos,
+                        &special.eos,
+                        &special.unk,
+                        &special.sep,
+                        &special.pad,
+                        &special.cls,
+                        &special.mask})
+      resolve(*token);
+    for (SpecialToken& token : special.additional) {
+      const auto found = ids_.find(token.content);
+      if (found != ids_.end()) token.id = found->second;
+    }
+    require_id(special.bos, "bos_token", config.name);
+    require_id(special.eos, "eos_token", config.name);
   }
 
  private:
@@ -363,61 +385,47 @@ class Reader {
     if (describe(json) != "ByteLevel") refuse("decoder", describe(json));
   }
 
-  void infer_from_template() {
-    if (out_.template_before.size() == 1) out_.bos_id = out_.template_before[0];
-    if (out_.template_after.size() == 1) out_.eos_id = out_.template_after[0];
+  std::optional<SpecialToken> infer(const std::vector<int32_t>& ids) const {
+    if (ids.size() != 1) return std::nullopt;
+    for (const auto& [content, id] : ids_)
+      if (id == ids[0]) return SpecialToken{content, id};
+    return std::nullopt;
   }
 
-  // tokenizer_config.json -------------------------------------------------
+  // Config --------------------------------------------------------------
 
-  void read_special(const Json& config,
-                    const char* key,
-                    const std::string& name,
-                    std::optional<int32_t>& id) const {
-    if (!config.contains(key)) return;
-    id = std::nullopt;
-    const Json& value = config[key];
-    if (value.is_null()) return;
-    const Json& content = value.is_object() ? member(value, "content") : value;
-    TITAN_USER_CHECK(content.is_string(),
-                     '[',
-                     name,
-                     ": ",
-                     key,
-                     "] expected a string or an object with content, got ",
-                     value.type_name());
-    const auto found = ids_.find(content.get<std::string>());
-    TITAN_USER_CHECK(found != ids_.end(),
+  static void require_id(const std::optional<SpecialToken>& token,
+                         const char* key,
+                         const std::string& name) {
+    TITAN_USER_CHECK(!token || token->id,
                      '[',
                      name,
                      ": ",
                      key,
                      "] no such token: ",
-                     content.get<std::string>());
-    id = found->second;
+                     token ? token->content : "");
   }
 
-  // transformers adds these to the tokenizer; where tokenizer.json has them
-  // already (every file we know), there is nothing left to do.
-  void check_added_tokens_decoder(const Json& config,
-                                  const std::string& name) const {
-    const Json& tokens = member(config, "added_tokens_decoder");
-    if (!tokens.is_object()) return;
-    for (const auto& [id, token] : tokens.items()) {
-      const Json& content =
-          token.is_object() ? member(token, "content") : token;
-      const auto found = content.is_string()
-                             ? ids_.find(content.get<std::string>())
-                             : ids_.end();
-      TITAN_USER_CHECK(
-          found != ids_.end() && std::to_string(found->second) == id,
-          '[',
-          name,
-          ": added_tokens_decoder] token ",
-          id,
-          " is not the one that tokenizer.json has: ",
-          content.dump());
-    }
+  // As transformers does: what tokenizer.json lacks is added, and the flags of
+  // the config win.
+  void add_config_token(const AddedToken& token, const std::string& name) {
+    const auto found = ids_.find(token.content);
+    const bool is_new = found == ids_.end() && !used_.contains(token.id);
+    TITAN_USER_CHECK(
+        is_new || (found != ids_.end() && found->second == token.id),
+        '[',
+        name,
+        ": added_tokens_decoder] token ",
+        token.id,
+        " is not the one that tokenizer.json has: ",
+        token.content);
+    if (is_new) add_id(token.content, token.id, "added_tokens_decoder");
+    for (AddedToken& known : out_.added_tokens)
+      if (known.id == token.id) {
+        known = token;
+        return;
+      }
+    out_.added_tokens.push_back(token);
   }
 
   TokenizerFile& out_;
@@ -437,9 +445,7 @@ TokenizerFile read_tokenizer_folder(const std::filesystem::path& folder) {
   file.name = path.string();
   Reader reader(file);
   reader.read_tokenizer(parse_file(path));
-  const std::filesystem::path config = folder / "tokenizer_config.json";
-  if (std::filesystem::exists(config))
-    reader.read_config(parse_file(config), config.string());
+  reader.read_config(read_tokenizer_config(folder));
   return file;
 }
 

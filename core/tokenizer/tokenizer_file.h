@@ -6,12 +6,12 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/tokenizer/added_tokens.h"
+#include "core/tokenizer/tokenizer_config.h"
 
 namespace titan {
 
@@ -31,17 +31,12 @@ struct TokenizerFile {
   std::vector<std::string> split_patterns;  ///< Applied one after the other.
   std::vector<int32_t> template_before;     ///< Ids that the template puts
   std::vector<int32_t> template_after;      ///< around a single text.
-  std::optional<int32_t> bos_id;
-  std::optional<int32_t> eos_id;
+  SpecialTokens special;
 };
 
-/// Largest id that a file may use: bounds the tables that a hostile file can
-/// make us allocate. 64 times the largest vocabulary known (o200k).
-inline constexpr int64_t kMaxTokenId = (1 << 24) - 1;
-
-/// Reads both files of `folder`. bos_token and eos_token come from
-/// tokenizer_config.json (text, or object with content; null: none); where the
-/// key is missing, from the template if it puts exactly one token there.
+/// Reads tokenizer.json of `folder` and the files of tokenizer_config.h. Where
+/// those say nothing about BOS or EOS, it is the token that the template puts
+/// there, if it puts exactly one.
 /// UserError: see load_tokenizer.
 TokenizerFile read_tokenizer_folder(const std::filesystem::path& folder);
 
