@@ -8,6 +8,7 @@ find_package(CLI11 2.1 REQUIRED)           # core/cli
 find_package(Boost 1.81 REQUIRED)          # core/plugin (DLL, header-only)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)  # core/tokenizer
+pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)  # core/tokenizer
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)  # core/checkpoint
 if(TITAN_BUILD_TESTS)
   find_package(Catch2 2.13 REQUIRED)

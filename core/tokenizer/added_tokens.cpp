@@ -2,18 +2,13 @@
 #include "core/tokenizer/added_tokens.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/tokenizer/unicode_classes.h"
 #include "core/tokenizer/utf8.h"
 
 namespace titan {
 namespace {
-
-size_t previous_character(std::string_view text, size_t end) {
-  do --end;
-  while (end > 0 && is_utf8_continuation(text[end]));
-  return end;
-}
 
 bool ends_with_word(std::string_view text) {
   if (text.empty()) return false;
@@ -26,52 +21,53 @@ bool starts_with_word(std::string_view text) {
   return !text.empty() && is_word_character(next_code_point(text, position));
 }
 
-size_t start_of_trailing_space(std::string_view text) {
-  size_t begin = text.size();
-  while (begin > 0) {
-    const size_t start = previous_character(text, begin);
-    size_t position = start;
-    if (!is_white_space(next_code_point(text, position))) break;
-    begin = start;
-  }
-  return begin;
-}
-
-size_t length_of_leading_space(std::string_view text) {
-  size_t end = 0;
-  while (end < text.size()) {
-    size_t position = end;
-    if (!is_white_space(next_code_point(text, position))) break;
-    end = position;
-  }
-  return end;
+std::vector<std::pair<std::string, int32_t>> positions_of(
+    const std::vector<AddedToken>& tokens) {
+  std::vector<std::pair<std::string, int32_t>> positions;
+  for (const AddedToken& token : tokens)
+    positions.emplace_back(token.content,
+                           static_cast<int32_t>(positions.size()));
+  return positions;
 }
 
 }  // namespace
 
 AddedTokenMatcher::AddedTokenMatcher(std::vector<AddedToken> tokens)
-    : tokens_(std::move(tokens)) {
-  std::stable_sort(tokens_.begin(), tokens_.end(), [](auto& a, auto& b) {
-    return a.content.size() > b.content.size();
-  });
+    : tokens_(std::move(tokens)), trie_(positions_of(tokens_)) {
   for (const AddedToken& token : tokens_)
     is_first_byte_[static_cast<unsigned char>(token.content[0])] = true;
+  const auto first =
+      std::find(is_first_byte_.begin(), is_first_byte_.end(), true);
+  if (std::count(is_first_byte_.begin(), is_first_byte_.end(), true) == 1)
+    only_first_byte_ = static_cast<int>(first - is_first_byte_.begin());
 }
 
 size_t AddedTokenMatcher::find_first_byte(std::string_view text,
                                           size_t position) const {
+  if (only_first_byte_ >= 0) {
+    const void* found = position < text.size()
+                            ? std::memchr(text.data() + position,
+                                          only_first_byte_,
+                                          text.size() - position)
+                            : nullptr;
+    return found ? static_cast<size_t>(static_cast<const char*>(found) -
+                                       text.data())
+                 : text.size();
+  }
   while (position < text.size() &&
          !is_first_byte_[static_cast<unsigned char>(text[position])])
     ++position;
   return position;
 }
 
-const AddedToken* AddedTokenMatcher::match_at(std::string_view text,
-                                              size_t position) const {
-  const std::string_view rest = text.substr(position);
-  for (const AddedToken& token : tokens_)
-    if (rest.starts_with(token.content)) return &token;
-  return nullptr;
+AddedTokenMatcher::Match AddedTokenMatcher::match_at(std::string_view text,
+                                                     size_t position) const {
+  Match match;
+  trie_.for_each_prefix(
+      text.substr(position), [&](size_t length, int32_t index) {
+        match = {&tokens_[static_cast<size_t>(index)], length};
+      });
+  return match;
 }
 
 void AddedTokenMatcher::append_spans(std::string_view text,
@@ -79,13 +75,13 @@ void AddedTokenMatcher::append_spans(std::string_view text,
   size_t done = 0;
   size_t at = tokens_.empty() ? text.size() : find_first_byte(text, 0);
   while (at < text.size()) {
-    const AddedToken* token = match_at(text, at);
+    const auto [token, length] = match_at(text, at);
     if (!token) {
       at = find_first_byte(text, at + 1);
       continue;
     }
     size_t start = at;
-    size_t stop = at + token->content.size();
+    size_t stop = at + length;
     at = find_first_byte(text, stop);
     if (token->single_word && (ends_with_word(text.substr(0, start)) ||
                                starts_with_word(text.substr(stop))))

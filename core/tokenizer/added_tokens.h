@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/tokenizer/prefix_trie.h"
+
 namespace titan {
 
 struct AddedToken {
@@ -37,11 +39,17 @@ class AddedTokenMatcher {
   void append_spans(std::string_view text, std::vector<TextSpan>& spans) const;
 
  private:
-  const AddedToken* match_at(std::string_view text, size_t position) const;
+  struct Match {
+    const AddedToken* token = nullptr;
+    size_t length = 0;
+  };
+  Match match_at(std::string_view text, size_t position) const;
   size_t find_first_byte(std::string_view text, size_t position) const;
 
-  std::vector<AddedToken> tokens_;  // Longest first.
+  std::vector<AddedToken> tokens_;
+  PrefixTrie trie_;  // To positions in tokens_.
   std::array<bool, 256> is_first_byte_{};
+  int only_first_byte_ = -1;  // Where all tokens begin with the same byte.
 };
 
 }  // namespace titan

@@ -46,37 +46,13 @@ const MergeTable::Merge* MergeTable::find(int32_t left, int32_t right) const {
   return slot.key == kEmptyKey ? nullptr : &slot.merge;
 }
 
-Bpe::Bpe(Vocabulary vocabulary,
-         MergeTable merges,
-         const std::array<int32_t, 256>& byte_ids,
-         bool ignore_merges)
-    : vocabulary_(std::move(vocabulary)),
-      merges_(std::move(merges)),
-      byte_ids_(byte_ids),
-      ignore_merges_(ignore_merges) {}
+namespace {
 
-void Bpe::append_ids(std::string_view piece,
-                     Scratch& scratch,
-                     std::vector<int32_t>& ids) const {
-  if (ignore_merges_) {
-    const auto whole = vocabulary_.find(piece);
-    if (whole != vocabulary_.end()) return ids.push_back(whole->second);
-  }
-  scratch.symbols.clear();
-  for (const char byte : piece)
-    scratch.symbols.push_back(byte_ids_[static_cast<unsigned char>(byte)]);
-  if (piece.size() <= kLongestScan)
-    merge_by_scan(scratch.symbols);
-  else
-    merge_by_heap(scratch);
-  ids.insert(ids.end(), scratch.symbols.begin(), scratch.symbols.end());
-}
-
-void Bpe::merge_by_scan(std::vector<int32_t>& symbols) const {
+void merge_by_scan(const MergeTable& merges, std::vector<int32_t>& symbols) {
   constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
   std::array<MergeTable::Merge, kLongestScan> pairs;
   const auto look_up = [&](size_t i) {
-    const MergeTable::Merge* merge = merges_.find(symbols[i], symbols[i + 1]);
+    const MergeTable::Merge* merge = merges.find(symbols[i], symbols[i + 1]);
     pairs[i] = merge ? *merge : MergeTable::Merge{kNone, 0};
   };
   size_t size = symbols.size();
@@ -103,8 +79,8 @@ void Bpe::merge_by_scan(std::vector<int32_t>& symbols) const {
 
 // A linked list of symbols and a heap of candidate pairs; a candidate whose
 // symbols have changed since it was pushed is dropped when it comes up.
-void Bpe::merge_by_heap(Scratch& scratch) const {
-  using Candidate = Scratch::Candidate;
+void merge_by_heap(const MergeTable& merges, BpeScratch& scratch) {
+  using Candidate = BpeScratch::Candidate;
   auto& nodes = scratch.nodes;
   auto& heap = scratch.heap;
   const auto is_later = [](const Candidate& a, const Candidate& b) {
@@ -123,7 +99,7 @@ void Bpe::merge_by_heap(Scratch& scratch) const {
   const auto push = [&](int32_t left) {
     const int32_t right = left < 0 ? -1 : nodes[left].next;
     if (right < 0) return;
-    const auto* merge = merges_.find(nodes[left].id, nodes[right].id);
+    const auto* merge = merges.find(nodes[left].id, nodes[right].id);
     if (!merge) return;
     heap.push_back({merge->rank, left, nodes[left].id, nodes[right].id});
     std::push_heap(heap.begin(), heap.end(), is_later);
@@ -138,7 +114,7 @@ void Bpe::merge_by_heap(Scratch& scratch) const {
     if (right < 0 || nodes[left].id != top.left_id ||
         nodes[right].id != top.right_id)
       continue;
-    nodes[left].id = merges_.find(top.left_id, top.right_id)->id;
+    nodes[left].id = merges.find(top.left_id, top.right_id)->id;
     nodes[left].next = nodes[right].next;
     if (nodes[right].next >= 0) nodes[nodes[right].next].previous = left;
     nodes[right].id = -1;
@@ -148,6 +124,38 @@ void Bpe::merge_by_heap(Scratch& scratch) const {
   scratch.symbols.clear();
   for (int32_t i = 0; i >= 0; i = nodes[i].next)
     scratch.symbols.push_back(nodes[i].id);
+}
+
+}  // namespace
+
+void merge_symbols(const MergeTable& merges, BpeScratch& scratch) {
+  if (scratch.symbols.size() <= kLongestScan)
+    merge_by_scan(merges, scratch.symbols);
+  else
+    merge_by_heap(merges, scratch);
+}
+
+Bpe::Bpe(Vocabulary vocabulary,
+         MergeTable merges,
+         const std::array<int32_t, 256>& byte_ids,
+         bool ignore_merges)
+    : vocabulary_(std::move(vocabulary)),
+      merges_(std::move(merges)),
+      byte_ids_(byte_ids),
+      ignore_merges_(ignore_merges) {}
+
+void Bpe::append_ids(std::string_view piece,
+                     Scratch& scratch,
+                     std::vector<int32_t>& ids) const {
+  if (ignore_merges_) {
+    const auto whole = vocabulary_.find(piece);
+    if (whole != vocabulary_.end()) return ids.push_back(whole->second);
+  }
+  scratch.symbols.clear();
+  for (const char byte : piece)
+    scratch.symbols.push_back(byte_ids_[static_cast<unsigned char>(byte)]);
+  merge_symbols(merges_, scratch);
+  ids.insert(ids.end(), scratch.symbols.begin(), scratch.symbols.end());
 }
 
 }  // namespace titan

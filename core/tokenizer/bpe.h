@@ -6,10 +6,10 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
+
+#include "core/tokenizer/token_table.h"
 
 namespace titan {
 
@@ -39,46 +39,8 @@ class MergeTable {
   int shift_;
 };
 
-struct BytesHash {
-  using is_transparent = void;
-  size_t operator()(std::string_view bytes) const {
-    return std::hash<std::string_view>()(bytes);
-  }
-};
-
-/// Token bytes -> id.
-using Vocabulary =
-    std::unordered_map<std::string, int32_t, BytesHash, std::equal_to<>>;
-
-/// Immutable; any thread may use it with its own Scratch.
-class Bpe {
- public:
-  struct Scratch;
-
-  /// `byte_ids[b]` is the id of the token that is byte b. `ignore_merges`: a
-  /// piece that is a token as a whole is that token, whatever merging gives.
-  Bpe(Vocabulary vocabulary,
-      MergeTable merges,
-      const std::array<int32_t, 256>& byte_ids,
-      bool ignore_merges);
-
-  /// Appends the ids of `piece`. O(n log n) in its length.
-  void append_ids(std::string_view piece,
-                  Scratch& scratch,
-                  std::vector<int32_t>& ids) const;
-
- private:
-  void merge_by_scan(std::vector<int32_t>& symbols) const;
-  void merge_by_heap(Scratch& scratch) const;
-
-  Vocabulary vocabulary_;
-  MergeTable merges_;
-  std::array<int32_t, 256> byte_ids_;
-  bool ignore_merges_;
-};
-
 /// What one thread needs while merging; reused from piece to piece.
-struct Bpe::Scratch {
+struct BpeScratch {
   struct Node {
     int32_t id;
     int32_t previous;
@@ -93,6 +55,34 @@ struct Bpe::Scratch {
   std::vector<int32_t> symbols;
   std::vector<Node> nodes;
   std::vector<Candidate> heap;
+};
+
+/// Merges `scratch.symbols` (token ids) until no adjacent pair merges.
+/// O(n log n).
+void merge_symbols(const MergeTable& merges, BpeScratch& scratch);
+
+/// BPE over bytes. Immutable; any thread may use it with its own scratch.
+class Bpe {
+ public:
+  using Scratch = BpeScratch;
+
+  /// `byte_ids[b]` is the id of the token that is byte b. `ignore_merges`: a
+  /// piece that is a token as a whole is that token, whatever merging gives.
+  Bpe(Vocabulary vocabulary,
+      MergeTable merges,
+      const std::array<int32_t, 256>& byte_ids,
+      bool ignore_merges);
+
+  /// Appends the ids of `piece`. O(n log n) in its length.
+  void append_ids(std::string_view piece,
+                  Scratch& scratch,
+                  std::vector<int32_t>& ids) const;
+
+ private:
+  Vocabulary vocabulary_;
+  MergeTable merges_;
+  std::array<int32_t, 256> byte_ids_;
+  bool ignore_merges_;
 };
 
 }  // namespace titan

@@ -39,4 +39,19 @@ std::optional<std::string> bytes_of_byte_level(std::string_view token) {
   return bytes;
 }
 
+std::string to_byte_level(std::string_view bytes) {
+  static const std::array<int, kAlphabetEnd> byte_of = make_alphabet();
+  static const auto character_of = [] {
+    std::array<uint32_t, 256> characters;
+    for (size_t c = 0; c < kAlphabetEnd; ++c)
+      if (byte_of[c] >= 0) characters[byte_of[c]] = static_cast<uint32_t>(c);
+    return characters;
+  }();
+  std::string out;
+  out.reserve(bytes.size() * 2);
+  for (const char byte : bytes)
+    append_utf8(out, character_of[static_cast<unsigned char>(byte)]);
+  return out;
+}
+
 }  // namespace titan

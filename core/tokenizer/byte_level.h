@@ -13,4 +13,7 @@ namespace titan {
 /// UTF-8) stand for, or nothing where a character is not in the alphabet.
 std::optional<std::string> bytes_of_byte_level(std::string_view token);
 
+/// Returns the alphabet's characters for `bytes`.
+std::string to_byte_level(std::string_view bytes);
+
 }  // namespace titan

@@ -71,9 +71,22 @@ struct SplitPattern::Scratch::State {
 SplitPattern::Scratch::Scratch() : state_(std::make_unique<State>()) {}
 SplitPattern::Scratch::~Scratch() = default;
 
+SplitPattern::SplitPattern() : compiled_(std::make_unique<Compiled>()) {}
+
 SplitPattern::SplitPattern(std::string_view pattern, const std::string& where)
-    : compiled_(std::make_unique<Compiled>()) {
-  const std::string translated = oniguruma_to_pcre2(pattern, where);
+    : SplitPattern() {
+  compile(oniguruma_to_pcre2(pattern, where), where);
+}
+
+SplitPattern SplitPattern::from_pcre2(const std::string& pattern,
+                                      const std::string& where) {
+  SplitPattern made;
+  made.compile(pattern, where);
+  return made;
+}
+
+void SplitPattern::compile(const std::string& pattern,
+                           const std::string& where) {
   int error = 0;
   PCRE2_SIZE offset = 0;
   std::unique_ptr<pcre2_compile_context, decltype(&pcre2_compile_context_free)>
@@ -82,8 +95,8 @@ SplitPattern::SplitPattern(std::string_view pattern, const std::string& where)
   pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);
   // NEVER_BACKSLASH_C: \C could stop inside a character.
   compiled_->code =
-      pcre2_compile(units(translated),
-                    translated.size(),
+      pcre2_compile(units(pattern),
+                    pattern.size(),
                     PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C,
                     &error,
                     &offset,
@@ -97,7 +110,7 @@ SplitPattern::SplitPattern(std::string_view pattern, const std::string& where)
                    " at offset ",
                    offset,
                    " of ",
-                   translated);
+                   pattern);
   uint32_t may_be_empty = 0;
   pcre2_pattern_info(compiled_->code, PCRE2_INFO_MATCHEMPTY, &may_be_empty);
   TITAN_USER_CHECK(!may_be_empty,
@@ -112,9 +125,10 @@ SplitPattern::SplitPattern(std::string_view pattern, const std::string& where)
 SplitPattern::~SplitPattern() = default;
 SplitPattern::SplitPattern(SplitPattern&&) noexcept = default;
 
-void SplitPattern::append_pieces(std::string_view text,
+template <typename Emit>
+void SplitPattern::for_each_span(std::string_view text,
                                  Scratch& scratch,
-                                 std::vector<std::string_view>& pieces) const {
+                                 Emit emit) const {
   Scratch::State& state = *scratch.state_;
   const PCRE2_SIZE* span = pcre2_get_ovector_pointer(state.match);
   size_t done = 0;
@@ -134,11 +148,27 @@ void SplitPattern::append_pieces(std::string_view text,
                      text.size());
     // Empty only through \K, which the dialect refuses.
     TITAN_CHECK(span[1] > span[0] && span[0] >= done, "[split] empty match");
-    if (span[0] > done) pieces.push_back(text.substr(done, span[0] - done));
-    pieces.push_back(text.substr(span[0], span[1] - span[0]));
+    if (span[0] > done) emit(done, span[0], false);
+    emit(span[0], span[1], true);
     done = span[1];
   }
-  if (done < text.size()) pieces.push_back(text.substr(done));
+  if (done < text.size()) emit(done, text.size(), false);
+}
+
+void SplitPattern::append_pieces(std::string_view text,
+                                 Scratch& scratch,
+                                 std::vector<std::string_view>& pieces) const {
+  for_each_span(text, scratch, [&](size_t begin, size_t end, bool) {
+    pieces.push_back(text.substr(begin, end - begin));
+  });
+}
+
+void SplitPattern::append_matches(std::string_view text,
+                                  Scratch& scratch,
+                                  std::vector<MatchSpan>& spans) const {
+  for_each_span(text, scratch, [&](size_t begin, size_t end, bool is_match) {
+    spans.push_back({begin, end, is_match});
+  });
 }
 
 }  // namespace titan

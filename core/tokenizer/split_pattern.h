@@ -10,6 +10,13 @@
 
 namespace titan {
 
+/// A stretch of a text that a pattern matched, or a gap between matches.
+struct MatchSpan {
+  size_t begin;
+  size_t end;
+  bool is_match;
+};
+
 /// Immutable; any thread may use it with its own Scratch.
 class SplitPattern {
  public:
@@ -30,6 +37,9 @@ class SplitPattern {
   /// Compiles `pattern`, written for Oniguruma. UserError (tag `where`): it
   /// does not compile, may match nothing, or see oniguruma_to_pcre2.
   SplitPattern(std::string_view pattern, const std::string& where);
+  /// The same for a pattern that is PCRE2's already.
+  static SplitPattern from_pcre2(const std::string& pattern,
+                                 const std::string& where);
   ~SplitPattern();
   SplitPattern(SplitPattern&&) noexcept;
 
@@ -40,7 +50,17 @@ class SplitPattern {
                      Scratch& scratch,
                      std::vector<std::string_view>& pieces) const;
 
+  /// The same as spans that cover the text; none is empty.
+  void append_matches(std::string_view text,
+                      Scratch& scratch,
+                      std::vector<MatchSpan>& spans) const;
+
  private:
+  SplitPattern();
+  void compile(const std::string& pattern, const std::string& where);
+  template <typename Emit>
+  void for_each_span(std::string_view text, Scratch& scratch, Emit emit) const;
+
   struct Compiled;
   std::unique_ptr<Compiled> compiled_;
 };

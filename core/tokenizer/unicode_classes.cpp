@@ -61,4 +61,31 @@ bool is_word_character(uint32_t c) {
   return found >= 0;
 }
 
+size_t previous_character(std::string_view text, size_t end) {
+  do --end;
+  while (end > 0 && is_utf8_continuation(text[end]));
+  return end;
+}
+
+size_t start_of_trailing_space(std::string_view text) {
+  size_t begin = text.size();
+  while (begin > 0) {
+    const size_t start = previous_character(text, begin);
+    size_t position = start;
+    if (!is_white_space(next_code_point(text, position))) break;
+    begin = start;
+  }
+  return begin;
+}
+
+size_t length_of_leading_space(std::string_view text) {
+  size_t end = 0;
+  while (end < text.size()) {
+    size_t position = end;
+    if (!is_white_space(next_code_point(text, position))) break;
+    end = position;
+  }
+  return end;
+}
+
 }  // namespace titan

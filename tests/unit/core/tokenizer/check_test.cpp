@@ -11,8 +11,9 @@ namespace {
 const std::string kData = TITAN_SOURCE_DIR "/tests/unit/core/tokenizer/data/";
 }
 
-TEST_CASE("recorded tokenizers of three styles match", "[unit]") {
-  for (const char* folder : {"llama3_bpe", "gpt2_bpe", "deepseek_bpe"}) {
+TEST_CASE("recorded tokenizers of five styles match", "[unit]") {
+  for (const char* folder :
+       {"llama3_bpe", "gpt2_bpe", "deepseek_bpe", "qwen_bpe", "spm_bpe"}) {
     const titan::TokenizerCheck check = titan::check_tokenizer(kData + folder);
     CHECK(check.num_cases == 35);
     CHECK(check.differences.empty());
