@@ -8,3 +8,9 @@ if(TITAN_SANITIZE)
   add_compile_options(-fsanitize=${TITAN_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${TITAN_SANITIZE})
 endif()
+
+# Coverage for libFuzzer in everything; its main() only in tests/fuzz.
+option(TITAN_FUZZ "Build the fuzz targets (clang)" OFF)
+if(TITAN_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
