@@ -36,11 +36,12 @@ std::optional<std::int64_t> step_of(std::string_view name) {
   return step;
 }
 
-// Step of `.step_N<ending>`.
+// Step of `.step_N<ending>` and `.step_N.<token><ending>`.
 std::optional<std::int64_t> hidden_step_of(std::string_view name,
                                            std::string_view ending) {
   if (!name.starts_with('.') || !name.ends_with(ending)) return std::nullopt;
-  return step_of(name.substr(1, name.size() - 1 - ending.size()));
+  name = name.substr(1, name.size() - 1 - ending.size());
+  return step_of(name.substr(0, name.find('.')));
 }
 
 // Whether the checkpoint is complete; where it is not, it does not count.
@@ -53,19 +54,22 @@ bool passes(const fs::path& path, Verification verification) {
   }
 }
 
-// Index of the oldest checkpoint to keep.
+// Index of the oldest of the newest checkpoints to keep.
 std::size_t oldest_to_keep(const std::vector<CheckpointEntry>& entries,
-                           int keep) {
-  int num_complete = 0;
+                           const Retention& retention) {
+  // Nothing can go, so nothing need be read.
+  if (std::cmp_less_equal(entries.size(), retention.keep)) return 0;
+  std::int64_t num_complete = 0;
   bool is_one_trusted = false;
   for (std::size_t i = entries.size(); i-- > 0;) {
-    if (!passes(entries[i].path, Verification::kSizes)) continue;
+    const bool was_just_saved = entries[i].step == retention.trusted_step;
+    if (!was_just_saved && !passes(entries[i].path, Verification::kSizes))
+      continue;
     ++num_complete;
-    // Checksums are read only until one checkpoint has passed: usually that
-    // is the newest, whose pages were just written.
-    is_one_trusted =
-        is_one_trusted || passes(entries[i].path, Verification::kAutomatic);
-    if (num_complete >= keep && is_one_trusted) return i;
+    // Checksums are read only until one checkpoint has passed.
+    is_one_trusted = is_one_trusted || was_just_saved ||
+                     passes(entries[i].path, Verification::kAutomatic);
+    if (num_complete >= retention.keep && is_one_trusted) return i;
   }
   return 0;
 }
@@ -79,8 +83,13 @@ std::string step_folder_name(std::int64_t step) {
   return text(kPrefix, digits);
 }
 
-fs::path temporary_path(const fs::path& folder, std::int64_t step) {
-  return hidden_path(folder, step, kTemporary);
+fs::path temporary_path(const fs::path& folder,
+                        std::int64_t step,
+                        std::string_view token) {
+  return hidden_path(
+      folder,
+      step,
+      token.empty() ? std::string(kTemporary) : text('.', token, kTemporary));
 }
 
 fs::path replaced_path(const fs::path& folder, std::int64_t step) {
@@ -127,22 +136,30 @@ LatestCheckpoint latest_checkpoint(const FileSystem& files,
 
 std::vector<CheckpointEntry> checkpoints_to_prune(const FileSystem& files,
                                                   const fs::path& folder,
-                                                  int keep) {
-  TITAN_USER_CHECK(keep >= 1,
+                                                  const Retention& retention) {
+  TITAN_USER_CHECK(retention.keep >= 1,
                    "[checkpoint.keep] number of checkpoints to keep: expected "
                    "at least 1, got ",
-                   keep);
+                   retention.keep);
+  TITAN_USER_CHECK(retention.keep_every >= 0,
+                   "[checkpoint.keep_every] steps between checkpoints that "
+                   "stay: expected 0 or more, got ",
+                   retention.keep_every);
   std::vector<CheckpointEntry> entries = list_checkpoints(files, folder);
-  entries.resize(oldest_to_keep(entries, keep));
+  entries.resize(oldest_to_keep(entries, retention));
+  if (retention.keep_every > 0)
+    std::erase_if(entries, [&](const CheckpointEntry& entry) {
+      return entry.step % retention.keep_every == 0;
+    });
   return entries;
 }
 
 std::vector<fs::path> prune_checkpoints(FileSystem& files,
                                         const fs::path& folder,
-                                        int keep) {
+                                        const Retention& retention) {
   std::vector<fs::path> removed;
   for (const CheckpointEntry& entry :
-       checkpoints_to_prune(files, folder, keep)) {
+       checkpoints_to_prune(files, folder, retention)) {
     // Renamed first: a kill must not leave half a checkpoint under its name.
     const fs::path hidden = removed_path(folder, entry.step);
     if (files.exists(hidden)) remove_tree(files, hidden);

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/checkpoint/checkpoint_reader.h"
@@ -41,19 +42,28 @@ LatestCheckpoint latest_checkpoint(
     const std::filesystem::path& folder,
     Verification verification = Verification::kAutomatic);
 
-/// Checkpoints older than the newest `keep` (at least 1) complete ones, of
-/// which at least one passes its checksums; where none of the newest does,
-/// more are kept. Damaged newer ones stay, for a person to look at.
+/// Which checkpoints stay.
+struct Retention {
+  std::int64_t keep = 0;        // the newest complete ones, at least 1
+  std::int64_t keep_every = 0;  // also steps that are multiples; 0: none
+  /// The one that this process has just written and synced: trusted without
+  /// reading it again. -1: none.
+  std::int64_t trusted_step = -1;
+};
+
+/// Checkpoints that are older than the newest `keep` complete ones, of which
+/// at least one passes its checksums; where none of the newest does, more are
+/// kept. Damaged newer ones stay, for a person to look at.
 std::vector<CheckpointEntry> checkpoints_to_prune(
     const FileSystem& files,
     const std::filesystem::path& folder,
-    int keep);
+    const Retention& retention);
 
 /// Deletes checkpoints_to_prune(). Returns their paths. One process at a time.
 std::vector<std::filesystem::path> prune_checkpoints(
     FileSystem& files,
     const std::filesystem::path& folder,
-    int keep);
+    const Retention& retention);
 
 /// Renames checkpoints beyond `step` to `step_N.previous`, replacing what had
 /// that name: a run that starts again before them must neither be resumed from
@@ -68,9 +78,11 @@ std::vector<std::filesystem::path> set_aside_later(
 /// its replacement back. Not while another process saves here.
 void clean_leftovers(FileSystem& files, const std::filesystem::path& folder);
 
-/// Names beside the checkpoint while it is written, replaced and removed.
+/// Names beside the checkpoint while it is written, replaced and removed. The
+/// token tells apart the saves of ranks that agreed on it (may be empty).
 std::filesystem::path temporary_path(const std::filesystem::path& folder,
-                                     std::int64_t step);
+                                     std::int64_t step,
+                                     std::string_view token);
 std::filesystem::path replaced_path(const std::filesystem::path& folder,
                                     std::int64_t step);
 std::filesystem::path removed_path(const std::filesystem::path& folder,

@@ -6,6 +6,7 @@
 #include <titan/error.h>
 
 #include "core/checkpoint/checksum.h"
+#include "core/layout/reshard.h"
 
 namespace titan::checkpoint {
 namespace {
@@ -51,6 +52,15 @@ bool wants_checksums(const Manifest& manifest, Verification verification) {
   for (const FileRecord& record : manifest.files)
     total_bytes += record.size_bytes;
   return total_bytes <= kAutomaticChecksumBytes;
+}
+
+// Files hold each element once, so it does not matter which holder is whose.
+layout::Layout layout_of(const std::vector<std::int64_t>& shape,
+                         std::span<const TensorPiece> pieces) {
+  layout::Layout layout{shape, {}};
+  for (const TensorPiece& piece : pieces)
+    layout.pieces.push_back({0, piece.record->region});
+  return layout;
 }
 
 }  // namespace
@@ -116,6 +126,13 @@ void CheckpointReader::read(std::string_view role,
                             std::string_view name,
                             const Region& region,
                             std::span<std::byte> out) const {
+  read_regions(role, name, std::span(&region, 1), out);
+}
+
+void CheckpointReader::read_regions(std::string_view role,
+                                    std::string_view name,
+                                    std::span<const Region> regions,
+                                    std::span<std::byte> out) const {
   const TensorRecord* const record = find(role, name);
   TITAN_USER_CHECK(record != nullptr,
                    "[checkpoint ",
@@ -127,27 +144,34 @@ void CheckpointReader::read(std::string_view role,
                    "\", got ",
                    manifest_.tensors.size(),
                    " others");
-  TITAN_CHECK(is_within(region, record->shape),
-              "[checkpoint] region of \"",
-              name,
-              "\": expected it inside shape ",
-              record->shape,
-              ", got offset ",
-              region.offset,
-              " extent ",
-              region.extent);
-  std::int64_t num_copied = 0;
-  for (const TensorPiece& piece : pieces(role, name))
-    num_copied += copy_shared_elements(piece.record->region,
-                                       piece.bytes,
-                                       region,
-                                       out,
-                                       dtype_size_bytes(record->dtype));
-  TITAN_CHECK_EQ(num_copied,
-                 num_elements(region),
-                 "[checkpoint] elements read of \"",
-                 name,
-                 '"');
+  const std::int64_t item_bytes = dtype_size_bytes(record->dtype);
+  const std::span<const TensorPiece> stored = pieces(role, name);
+  const layout::Layout from = layout_of(record->shape, stored);
+  layout::Layout to{record->shape, {}};
+  std::vector<std::span<std::byte>> places;
+  for (const Region& region : regions) {
+    const auto bytes =
+        static_cast<std::size_t>(num_elements(region) * item_bytes);
+    TITAN_CHECK(bytes <= out.size(),
+                "[checkpoint] destination of \"",
+                name,
+                "\": expected room for ",
+                bytes,
+                " bytes, got ",
+                out.size());
+    to.pieces.push_back({0, region});
+    places.push_back(out.first(bytes));
+    out = out.subspan(bytes);
+  }
+  TITAN_CHECK_EQ(
+      out.size(), 0u, "[checkpoint] destination bytes left of \"", name, '"');
+  for (const layout::Route& route : layout::plan_routes(from, to))
+    layout::copy_box(route.box,
+                     from.pieces[route.from].region,
+                     stored[route.from].bytes,
+                     to.pieces[route.to].region,
+                     places[route.to],
+                     item_bytes);
 }
 
 }  // namespace titan::checkpoint

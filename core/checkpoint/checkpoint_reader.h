@@ -64,6 +64,13 @@ class CheckpointReader {
             const Region& region,
             std::span<std::byte> out) const;
 
+  /// The same for several regions, which lie in `out` one behind the other:
+  /// what a rank holds of a tensor (core/layout/placement.h).
+  void read_regions(std::string_view role,
+                    std::string_view name,
+                    std::span<const Region> regions,
+                    std::span<std::byte> out) const;
+
  private:
   void open_pieces();
 

@@ -2,11 +2,13 @@
 #include "core/checkpoint/checkpoint_writer.h"
 
 #include <algorithm>
-#include <set>
+#include <optional>
+#include <thread>
 
 #include <titan/error.h>
 
 #include "core/checkpoint/checkpoint_folder.h"
+#include "core/checkpoint/mapped_file.h"
 
 namespace titan::checkpoint {
 namespace {
@@ -29,12 +31,31 @@ std::pair<std::string, std::string> split_role(const std::string& role) {
           slash == std::string::npos ? "" : role.substr(slash + 1)};
 }
 
+// Where a marker is looked for: often at first, so that a small save is not
+// slowed down, rarely later, so that a large one is not either.
+constexpr std::chrono::milliseconds kFirstPause{1};
+constexpr std::chrono::milliseconds kLongestPause{50};
+
+constexpr std::string_view kDone = "done";
+constexpr std::string_view kFailed = "failed";
+
+std::optional<std::string> read_marker(const FileSystem& files,
+                                       const fs::path& path) {
+  if (!files.exists(path)) return std::nullopt;
+  return std::string(MappedFile(path).text());
+}
+
 }  // namespace
+
+void prepare_folder(FileSystem& files, const fs::path& folder) {
+  make_folders(files, folder);
+  clean_leftovers(files, folder);
+}
 
 CheckpointWriter::CheckpointWriter(FileSystem& files, CheckpointTarget target)
     : files_(files),
       target_(std::move(target)),
-      temporary_(temporary_path(target_.folder, target_.step)) {
+      temporary_(temporary_path(target_.folder, target_.step, target_.token)) {
   TITAN_CHECK(target_.step >= 0 && target_.rank >= 0 &&
                   target_.rank < target_.world_size,
               "[checkpoint] target: expected a step and a rank below ",
@@ -79,22 +100,55 @@ void CheckpointWriter::set_rank_state(std::string json) {
   report_.state = std::move(json);
 }
 
+void CheckpointWriter::stage(StagingBuffer& buffer) {
+  std::span<std::byte> free =
+      buffer.reserve(static_cast<std::size_t>(num_bytes()));
+  for (auto& [file, group] : groups_)
+    for (TensorSource& tensor : group.tensors) {
+      const std::span<std::byte> place =
+          free.first(static_cast<std::size_t>(spec_size_bytes(tensor.spec)));
+      free = free.subspan(place.size());
+      std::span<std::byte> rest = place;
+      tensor.bytes([&](std::span<const std::byte> bytes) {
+        TITAN_CHECK(bytes.size() <= rest.size(),
+                    "[checkpoint] bytes of \"",
+                    tensor.spec.name,
+                    "\": expected at most ",
+                    rest.size(),
+                    " more, got ",
+                    bytes.size());
+        copy_in_parallel(rest.first(bytes.size()), bytes);
+        rest = rest.subspan(bytes.size());
+      });
+      TITAN_CHECK_EQ(rest.size(),
+                     0u,
+                     "[checkpoint] bytes missing of \"",
+                     tensor.spec.name,
+                     '"');
+      tensor.bytes = borrow_bytes(place);
+    }
+}
+
+std::int64_t CheckpointWriter::num_bytes() const {
+  std::int64_t total = 0;
+  for (const auto& [file, group] : groups_)
+    for (const TensorSource& tensor : group.tensors)
+      total += spec_size_bytes(tensor.spec);
+  return total;
+}
+
 fs::path CheckpointWriter::commit(const CheckpointState& state) {
   TITAN_CHECK_EQ(target_.world_size,
                  1,
                  "[checkpoint] ranks of commit(); several use publish()");
-  prepare();
-  const std::string report = write_files();
-  return publish({&report, 1}, state);
+  prepare_folder(files_, target_.folder);
+  write();
+  return publish(state);
 }
 
-void CheckpointWriter::prepare() {
-  make_folders(files_, target_.folder);
-  clean_leftovers(files_, target_.folder);
+void CheckpointWriter::write() {
+  // Whichever rank comes first makes it.
   files_.make_folder(temporary_);
-}
-
-std::string CheckpointWriter::write_files() {
   report_.files.clear();
   for (const auto& [name, group] : groups_) {
     const WrittenFile written = write_safetensors(
@@ -102,42 +156,99 @@ std::string CheckpointWriter::write_files() {
     report_.files.push_back({name, written.size_bytes, written.checksum});
   }
   files_.sync_folder(temporary_);
-  return rank_report_text(report_);
+  // Rank 0 keeps its own report.
+  if (target_.rank != 0)
+    write_file_atomically(
+        files_, marker(target_.rank, kDone), rank_report_text(report_));
 }
 
-fs::path CheckpointWriter::publish(std::span<const std::string> reports,
-                                   const CheckpointState& state) {
-  const Manifest manifest = merge(reports, state);
+void CheckpointWriter::report_failure(const std::string& reason) noexcept {
+  if (target_.rank == 0) return;
+  try {
+    files_.make_folder(temporary_);
+    write_file_atomically(files_, marker(target_.rank, kFailed), reason);
+  } catch (...) {
+    // The disk that failed may refuse this too: then rank 0 times out.
+  }
+}
+
+fs::path CheckpointWriter::publish(const CheckpointState& state,
+                                   const MarkerWait& wait) {
+  TITAN_CHECK_EQ(target_.rank, 0, "[checkpoint] rank that publishes");
+  const Manifest manifest = merge(collect_reports(wait), state);
   require_complete_tensors("checkpoint", manifest.tensors);
   write_file(files_, temporary_ / kManifestName, manifest_text(manifest));
+  // All that the markers say is in the manifest now.
+  for (std::int64_t rank = 1; rank < target_.world_size; ++rank)
+    files_.remove(marker(rank, kDone));
   files_.sync_folder(temporary_);
   make_visible();
   return target_.folder / step_folder_name(target_.step);
 }
 
-Manifest CheckpointWriter::merge(std::span<const std::string> reports,
+fs::path CheckpointWriter::marker(std::int64_t rank,
+                                  std::string_view ending) const {
+  return temporary_ / text("rank", rank, '.', ending);
+}
+
+std::vector<RankReport> CheckpointWriter::collect_reports(
+    const MarkerWait& wait) const {
+  std::vector<RankReport> reports = {report_};
+  const auto deadline = std::chrono::steady_clock::now() + wait.timeout;
+  std::chrono::milliseconds pause = kFirstPause;
+  std::string last_fault = "none";
+  for (std::int64_t rank = 1; rank < target_.world_size;) {
+    if (const auto reason = read_marker(files_, marker(rank, kFailed)))
+      throw DeviceError(text("[checkpoint ",
+                             temporary_.string(),
+                             "] rank ",
+                             rank,
+                             ": expected its files, got: ",
+                             *reason));
+    const fs::path path = marker(rank, kDone);
+    try {
+      if (const auto found = read_marker(files_, path)) {
+        reports.push_back(parse_rank_report(*found, path.string()));
+        ++rank;
+        continue;
+      }
+    } catch (const UserError& error) {
+      last_fault = error.what();  // a part of it, on a slow network disk
+    }
+    const bool is_cancelled =
+        wait.is_cancelled != nullptr && wait.is_cancelled->load();
+    if (is_cancelled || std::chrono::steady_clock::now() >= deadline)
+      throw DeviceError(
+          text("[checkpoint ",
+               path.string(),
+               "] done marker of rank ",
+               rank,
+               ": expected within ",
+               wait.timeout.count(),
+               is_cancelled ? " ms, got the run's end" : " ms, got ",
+               is_cancelled ? "" : last_fault,
+               ". All ranks must share the folder."));
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, kLongestPause);
+  }
+  return reports;
+}
+
+Manifest CheckpointWriter::merge(std::vector<RankReport> reports,
                                  const CheckpointState& state) const {
-  const auto num_ranks = static_cast<std::size_t>(target_.world_size);
-  TITAN_CHECK_EQ(reports.size(), num_ranks, "[checkpoint] reports of ranks");
   Manifest manifest;
   manifest.step = target_.step;
   manifest.world_size = target_.world_size;
   manifest.state = state;
-  manifest.rank_states.resize(num_ranks);
-  std::set<std::int64_t> ranks;
-  for (const std::string& text : reports) {
-    RankReport report = parse_rank_report(text);
+  for (std::size_t rank = 0; rank < reports.size(); ++rank) {
+    RankReport& report = reports[rank];
     TITAN_CHECK_EQ(report.step, target_.step, "[checkpoint] step of a report");
-    TITAN_CHECK(
-        report.rank < target_.world_size && ranks.insert(report.rank).second,
-        "[checkpoint] ranks of reports: expected each of ",
-        target_.world_size,
-        " once, got rank ",
-        report.rank);
+    TITAN_CHECK_EQ(report.rank,
+                   static_cast<std::int64_t>(rank),
+                   "[checkpoint] rank of a report");
     std::ranges::move(report.files, std::back_inserter(manifest.files));
     std::ranges::move(report.tensors, std::back_inserter(manifest.tensors));
-    manifest.rank_states[static_cast<std::size_t>(report.rank)] =
-        std::move(report.state);
+    manifest.rank_states.push_back(std::move(report.state));
   }
   return manifest;
 }

@@ -18,23 +18,13 @@ namespace fs = std::filesystem;
 
 using Shard = std::vector<TensorSource>;
 
-std::int64_t size_bytes(const TensorSpec& spec) {
-  const auto size = tensor_size_bytes(spec.dtype, spec.shape);
-  TITAN_CHECK(size.has_value(),
-              "[checkpoint] shape of \"",
-              spec.name,
-              "\": expected a size below 2^63 bytes, got shape ",
-              spec.shape);
-  return *size;
-}
-
 // Fills shards in the order given, as huggingface_hub does.
 std::vector<Shard> split_into_shards(const std::vector<TensorSource>& tensors,
                                      std::int64_t max_shard_bytes) {
   std::vector<Shard> shards(1);
   std::int64_t shard_bytes = 0;
   for (const TensorSource& tensor : tensors) {
-    const std::int64_t bytes = size_bytes(tensor.spec);
+    const std::int64_t bytes = spec_size_bytes(tensor.spec);
     if (!shards.back().empty() && bytes > max_shard_bytes - shard_bytes) {
       shards.emplace_back();
       shard_bytes = 0;
@@ -81,7 +71,7 @@ void write_weights(FileSystem& files,
     write_safetensors(files, folder / name, shards[i], {{"format", "pt"}});
     for (const TensorSource& tensor : shards[i]) {
       weight_map[tensor.spec.name] = name;
-      total_bytes += size_bytes(tensor.spec);
+      total_bytes += spec_size_bytes(tensor.spec);
     }
   }
   if (shards.size() == 1) return;

@@ -22,15 +22,43 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kFormat = "titan.checkpoint/1";
+constexpr std::string_view kReportFormat = "titan.rank_report/1";
 // Recipes nest as deep as their authors like; this only bounds a hostile one.
 constexpr int kManifestDepth = 64;
 
-std::string first_line(std::string_view rest) {
+std::string first_line(std::string_view format, std::string_view rest) {
   return text("{\"format\": \"",
-              kFormat,
+              format,
               "\", \"checksum\": \"",
               checksum_text(compute_checksum(std::as_bytes(std::span(rest)))),
               "\",\n");
+}
+
+// Throws UserError unless the first line is that of `format` and its checksum
+// is the one of what follows.
+void require_seal(const std::string& where,
+                  std::string_view format,
+                  std::string_view text) {
+  const std::size_t line_bytes = first_line(format, "").size();
+  const std::string_view line = text.substr(0, line_bytes);
+  const std::string_view rest = text.substr(line.size());
+  const std::string expected = first_line(format, rest);
+  // Up to the checksum's digits, quote, comma and newline.
+  const std::string_view prefix =
+      std::string_view(expected).substr(0, line_bytes - 19);
+  TITAN_USER_CHECK(line.starts_with(prefix),
+                   '[',
+                   where,
+                   "] format: expected a first line with ",
+                   format,
+                   ", got another");
+  TITAN_USER_CHECK(line == expected,
+                   '[',
+                   where,
+                   "] manifest is damaged or was edited: expected checksum ",
+                   line.substr(prefix.size(), 16),
+                   ", got ",
+                   expected.substr(prefix.size(), 16));
 }
 
 Json file_json(const FileRecord& file) {
@@ -236,31 +264,12 @@ std::string manifest_text(const Manifest& manifest) {
                ",\n\"trainer\": ",
                checked_json(manifest.state.trainer),
                "\n}\n");
-  return first_line(rest) + rest;
+  return first_line(kFormat, rest) + rest;
 }
 
 Manifest parse_manifest(std::string_view text, std::string_view file) {
   const std::string where = titan::text("checkpoint ", file);
-  const std::size_t line_bytes = first_line("").size();
-  const std::string_view line = text.substr(0, line_bytes);
-  const std::string_view rest = text.substr(line.size());
-  const std::string expected = first_line(rest);
-  // Up to the checksum's digits, quote, comma and newline.
-  const std::string_view prefix =
-      std::string_view(expected).substr(0, line_bytes - 19);
-  TITAN_USER_CHECK(line.starts_with(prefix),
-                   '[',
-                   where,
-                   "] format: expected a first line with ",
-                   kFormat,
-                   ", got another");
-  TITAN_USER_CHECK(line == expected,
-                   '[',
-                   where,
-                   "] manifest is damaged or was edited: expected checksum ",
-                   line.substr(prefix.size(), 16),
-                   ", got ",
-                   expected.substr(prefix.size(), 16));
+  require_seal(where, kFormat, text);
   require_strict_json(where, text, kManifestDepth);
   const Json json = Json::parse(text);
   const FieldReader fields(where, json);
@@ -283,20 +292,23 @@ Manifest parse_manifest(std::string_view text, std::string_view file) {
 }
 
 std::string rank_report_text(const RankReport& report) {
-  Json json = {{"step", report.step},
-               {"rank", report.rank},
-               {"files", Json::array()},
-               {"tensors", Json::array()},
-               {"state", Json::parse(checked_json(report.state))}};
-  for (const FileRecord& file : report.files)
-    json["files"].push_back(file_json(file));
-  for (const TensorRecord& tensor : report.tensors)
-    json["tensors"].push_back(tensor_json(tensor));
-  return json.dump();
+  const auto dump_file = [](const auto& item) {
+    return file_json(item).dump();
+  };
+  const auto dump_tensor = [](const auto& item) {
+    return tensor_json(item).dump();
+  };
+  std::string rest =
+      text("\"step\": ", report.step, ",\n\"rank\": ", report.rank, ",\n");
+  append_list(rest, "files", report.files, dump_file);
+  append_list(rest, "tensors", report.tensors, dump_tensor);
+  rest += text("\"state\": ", checked_json(report.state), "\n}\n");
+  return first_line(kReportFormat, rest) + rest;
 }
 
-RankReport parse_rank_report(std::string_view text) {
-  const std::string where = "checkpoint rank report";
+RankReport parse_rank_report(std::string_view text, std::string_view file) {
+  const std::string where = titan::text("checkpoint ", file);
+  require_seal(where, kReportFormat, text);
   require_strict_json(where, text, kManifestDepth);
   const Json json = Json::parse(text);
   const FieldReader fields(where, json);

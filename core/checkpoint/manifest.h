@@ -9,9 +9,13 @@
 #include <vector>
 
 #include "core/checkpoint/dtype.h"
-#include "core/checkpoint/region.h"
+#include "core/layout/region.h"
 
 namespace titan::checkpoint {
+
+using layout::num_elements;
+using layout::Region;
+using layout::whole_region;
 
 inline constexpr std::string_view kManifestName = "manifest.json";
 
@@ -50,7 +54,7 @@ struct Manifest {
   std::vector<std::string> rank_states;  // JSON text of each rank
 };
 
-/// What one rank wrote; travels to rank 0 as text.
+/// What one rank wrote: the content of its done marker.
 struct RankReport {
   std::int64_t step = 0;
   std::int64_t rank = 0;
@@ -68,8 +72,10 @@ std::string manifest_text(const Manifest& manifest);
 /// complete. `file` names it in errors.
 Manifest parse_manifest(std::string_view text, std::string_view file);
 
+/// Sealed like the manifest, so that a marker of which only a part has arrived
+/// is told from a whole one. parse throws UserError for anything else.
 std::string rank_report_text(const RankReport& report);
-RankReport parse_rank_report(std::string_view text);
+RankReport parse_rank_report(std::string_view text, std::string_view file);
 
 /// Throws UserError, tagged with `where`, unless the pieces of each tensor
 /// agree on type and shape, are disjoint and complete.

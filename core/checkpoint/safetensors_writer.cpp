@@ -21,16 +21,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kAlignment = 8;
 
-std::int64_t spec_size_bytes(const TensorSpec& spec) {
-  const auto size_bytes = tensor_size_bytes(spec.dtype, spec.shape);
-  TITAN_CHECK(size_bytes.has_value(),
-              "[checkpoint] shape of \"",
-              spec.name,
-              "\": expected a size below 2^63 bytes, got shape ",
-              spec.shape);
-  return *size_bytes;
-}
-
 void require_distinct_names(const std::string& where,
                             const std::vector<TensorSpec>& specs) {
   std::set<std::string_view> names;
@@ -69,6 +59,16 @@ std::string header_text(const std::vector<TensorSpec>& specs,
 }
 
 }  // namespace
+
+std::int64_t spec_size_bytes(const TensorSpec& spec) {
+  const auto size_bytes = tensor_size_bytes(spec.dtype, spec.shape);
+  TITAN_CHECK(size_bytes.has_value(),
+              "[checkpoint] shape of \"",
+              spec.name,
+              "\": expected a size below 2^63 bytes, got shape ",
+              spec.shape);
+  return *size_bytes;
+}
 
 ByteSource borrow_bytes(std::span<const std::byte> bytes) {
   return [bytes](const ByteSink& sink) { sink(bytes); };

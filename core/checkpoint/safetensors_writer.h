@@ -26,6 +26,9 @@ struct TensorSpec {
   std::vector<std::int64_t> shape;
 };
 
+/// Bytes of the tensor; BugError when its shape is none.
+std::int64_t spec_size_bytes(const TensorSpec& spec);
+
 /// Hands a tensor's bytes, row-major and little-endian, to the sink in any
 /// number of pieces.
 using ByteSink = std::function<void(std::span<const std::byte>)>;

@@ -32,7 +32,7 @@ constexpr int kExitDifferent = 1;
 struct CheckpointOptions {
   std::string folder;
   std::string other_folder;
-  int keep = 0;
+  ckpt::Retention retention;
   bool is_json = false;
   bool is_dry_run = false;
   bool should_list_tensors = false;
@@ -281,10 +281,10 @@ int prune(const CheckpointOptions& options) {
   std::vector<fs::path> paths;
   if (options.is_dry_run)
     for (const ckpt::CheckpointEntry& entry :
-         ckpt::checkpoints_to_prune(files, options.folder, options.keep))
+         ckpt::checkpoints_to_prune(files, options.folder, options.retention))
       paths.push_back(entry.path);
   else
-    paths = ckpt::prune_checkpoints(files, options.folder, options.keep);
+    paths = ckpt::prune_checkpoints(files, options.folder, options.retention);
   Json json = {{"dry_run", options.is_dry_run}, {"removed", Json::array()}};
   for (const fs::path& path : paths) {
     json["removed"].push_back(path.string());
@@ -327,23 +327,35 @@ void add_checkpoint_command(CLI::App& app, int& exit_code) {
   CLI::App* sub = add("inspect", "Shows what a checkpoint holds", inspect);
   sub->add_option("DIR", options->folder, folder_help)->required();
   sub->add_flag("--tensors", options->should_list_tensors, "List every tensor");
+  sub->footer(
+      "Example: titan checkpoint inspect runs/debug/checkpoint --tensors");
 
   sub = add("verify", "Reads every byte; exits 2 when any is damaged", verify);
   sub->add_option("DIR",
                   options->folder,
                   "A checkpoint, or a folder of checkpoints: all are verified")
       ->required();
+  sub->footer("Example: titan checkpoint verify runs/debug/checkpoint --json");
 
   sub = add("diff", "Compares two checkpoints; exits 1 when they differ", diff);
   sub->add_option("A", options->folder, folder_help)->required();
   sub->add_option("B", options->other_folder, folder_help)->required();
+  sub->footer(
+      "Example: titan checkpoint diff runs/a/checkpoint runs/b/checkpoint");
 
   sub = add("prune", "Deletes all but the newest complete ones", prune);
   sub->add_option("DIR", options->folder, "A folder of checkpoints")
       ->required();
-  sub->add_option("--keep", options->keep, "How many to keep, at least 1")
+  sub->add_option(
+         "--keep", options->retention.keep, "How many to keep, at least 1")
       ->required();
+  sub->add_option("--keep-every",
+                  options->retention.keep_every,
+                  "Keep also the steps that are multiples of this");
   sub->add_flag("--dry-run", options->is_dry_run, "Only say what would go");
+  sub->footer(
+      "Example: titan checkpoint prune runs/debug/checkpoint --keep 3 "
+      "--keep-every 1000 --dry-run");
 }
 
 }  // namespace titan::cli

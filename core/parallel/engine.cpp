@@ -113,6 +113,15 @@ int64_t LocalPart::local_elements() const {
   return product(local_shape);
 }
 
+std::vector<layout::Region> LocalPart::regions() const {
+  std::vector<layout::Region> boxes = layout::flat_range(
+      layout::whole_region(local_shape), flat_begin, flat_end);
+  if (cut_dim >= 0)
+    for (layout::Region& box : boxes)
+      box.offset[static_cast<size_t>(cut_dim)] += cut_begin;
+  return boxes;
+}
+
 struct ParameterEngine::Bucket {
   BucketPlan plan;
   dist::Group* group = nullptr;  // dp_shard
@@ -429,21 +438,27 @@ void ParameterEngine::scatter(const LocalPart& part,
       0, part.flat_begin, part.flat_end - part.flat_begin));
 }
 
-// Each logical element is counted by exactly one rank of the world.
-bool ParameterEngine::counts_in_norm(const LocalPart& part) const {
-  const Bucket& bucket = *buckets_[static_cast<size_t>(part.bucket)];
-  return mesh_.coordinate("dp_replicate") == 0 && mesh_.coordinate("cp") == 0 &&
-         (part.cut_dim >= 0 || mesh_.coordinate("tp") == 0) &&
-         (bucket.is_flat() || mesh_.coordinate("dp_shard") == 0);
+Replicas ParameterEngine::replicas(const LocalPart& part) const {
+  Replicas same;
+  const auto add = [&](const char* axis) {
+    same.index = same.index * mesh_.size(axis) + mesh_.coordinate(axis);
+    same.count *= mesh_.size(axis);
+  };
+  add("dp_replicate");
+  add("cp");
+  if (part.cut_dim < 0) add("tp");
+  if (!buckets_[static_cast<size_t>(part.bucket)]->is_flat()) add("dp_shard");
+  return same;
 }
 
 at::Tensor ParameterEngine::squared_gradient_norm() const {
   at::NoGradGuard no_grad;
   std::vector<at::Tensor> gradients;
+  // Each logical element is counted by exactly one rank of the world.
   for (const LocalPart& part : parts_) {
     const at::Tensor gradient_part = gradient(part);
     if (gradient_part.defined() && gradient_part.numel() > 0 &&
-        counts_in_norm(part))
+        replicas(part).index == 0)
       gradients.push_back(gradient_part);
   }
   at::Tensor total = at::zeros({}, at::kDouble);

@@ -16,6 +16,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "core/dist/mesh.h"
+#include "core/layout/region.h"
 #include "core/module/context.h"
 #include "core/module/tree.h"
 #include "core/parallel/plan.h"
@@ -35,6 +36,14 @@ struct LocalPart {
   size_t slot = 0;  // position inside the bucket
 
   int64_t local_elements() const;
+  /// The same part as boxes of the whole tensor, in the order of its memory.
+  std::vector<layout::Region> regions() const;
+};
+
+/// The ranks that hold the same elements of a part, this one among them.
+struct Replicas {
+  int64_t count = 1;
+  int64_t index = 0;  // of this rank
 };
 
 class ParameterEngine final : public module::ParameterSource {
@@ -86,6 +95,9 @@ class ParameterEngine final : public module::ParameterSource {
                const at::Tensor& whole,
                at::Tensor value) const;
 
+  /// Who else has what this rank has of the part.
+  Replicas replicas(const LocalPart& part) const;
+
   /// Sum of squares of all gradients, each logical element once over the whole
   /// world; float64 scalar. Collective over world.
   at::Tensor squared_gradient_norm() const;
@@ -102,7 +114,6 @@ class ParameterEngine final : public module::ParameterSource {
                      const module::Parameter& parameter,
                      const Plan& plan);
   void reduce(Bucket& bucket);
-  bool counts_in_norm(const LocalPart& part) const;
 
   const dist::Mesh& mesh_;
   Precision precision_;

@@ -2,6 +2,7 @@
 #include "core/train/loop.h"
 
 #include <chrono>
+#include <cmath>
 
 #include <ATen/ATen.h>
 
@@ -15,6 +16,7 @@
 #include "core/observe/spans.h"
 #include "core/train/metrics_log.h"
 #include "core/train/result_file.h"
+#include "core/train/run_saver.h"
 #include "core/train/run_state.h"
 #include "core/train/step.h"
 #include "core/train/validation.h"
@@ -40,7 +42,9 @@ struct Run {
   RunRecord record;
   std::unique_ptr<MetricsLog> metrics;  // rank 0
   std::unique_ptr<Profiler> profiler;   // rank 0
+  std::unique_ptr<RunSaver> saver;      // null: checkpoint.enabled is false
   int64_t last_saved_step = -1;
+  int64_t num_saves = 0;  // by this process
 
   bool is_first_rank() const { return training.mesh.rank() == 0; }
 };
@@ -101,24 +105,56 @@ void set_aside_other_tries(Run& run, const fs::path& folder) {
                    ".previous"));
 }
 
-void save(Run& run, const fs::path& folder) {
-  const auto start = Clock::now();
-  set_aside_other_tries(run, folder);
-  const fs::path saved = save_run(run.training, run.files, folder, run.record);
-  run.last_saved_step = run.training.steps_done;
-  const int64_t keep = run.settings.checkpoints_kept;
-  if (run.is_first_rank()) {
-    if (keep > 0)
-      checkpoint::prune_checkpoints(run.files, folder, static_cast<int>(keep));
-    log::info(text("saved ",
-                   saved.string(),
-                   " in ",
-                   std::chrono::duration_cast<std::chrono::milliseconds>(
-                       Clock::now() - start)
-                       .count(),
-                   " ms"));
+std::string milliseconds(double seconds) {
+  return text(std::llround(seconds * 1000), " ms");
+}
+
+// Tells of saves that have ended. What made one fail is thrown here, at the
+// next step boundary at the latest.
+void report_saves(Run& run) {
+  if (!run.saver) return;
+  while (const auto saved = run.saver->poll()) {
+    if (!run.metrics) continue;
+    run.metrics->add_checkpoint(run.training.steps_done, *saved);
+    log::info(text(
+        "saved ",
+        saved->path.string(),
+        " in ",
+        milliseconds(saved->total_seconds),
+        run.settings.saves_in_background
+            ? text(", training waited ", milliseconds(saved->blocked_seconds))
+            : ""));
   }
+}
+
+void wait_for_saves(Run& run) {
+  if (run.saver) run.saver->wait();
+  report_saves(run);
+}
+
+void save(Run& run) {
+  const auto start = Clock::now();
+  if (run.num_saves == 0)
+    set_aside_other_tries(run, run.settings.checkpoint_folder);
+  ++run.num_saves;
+  run.saver->start();
+  run.last_saved_step = run.training.steps_done;
+  report_saves(run);
   if (run.metrics) run.metrics->exclude(Clock::now() - start);
+}
+
+std::unique_ptr<RunSaver> make_saver(Run& run) {
+  const RunSettings& settings = run.settings;
+  RunSaveOptions options;
+  options.saver.is_async = settings.saves_in_background;
+  if (settings.checkpoints_kept > 0)
+    options.saver.retention =
+        checkpoint::Retention{.keep = settings.checkpoints_kept,
+                              .keep_every = settings.checkpoints_kept_every};
+  options.content = settings.checkpoint_content;
+  options.dtype = settings.weights_dtype;
+  return std::make_unique<RunSaver>(
+      run.training, run.files, settings.checkpoint_folder, run.record, options);
 }
 
 std::optional<double> validate_now(Run& run) {
@@ -158,13 +194,13 @@ StepReport run_step(Run& run) {
     const Span span("step");
     report = train_step(run.training, step);
   } catch (const NonFiniteError& error) {
+    wait_for_saves(run);
     const fs::path folder = run.settings.folder / "non_finite";
-    save(run, folder);
+    set_aside_other_tries(run, folder);
     throw NonFiniteError(
         text(error.what(),
              " Replay: --resume ",
-             (folder / checkpoint::step_folder_name(run.training.steps_done))
-                 .string()));
+             save_run(run.training, run.files, folder, run.record).string()));
   }
   if (run.profiler) run.profiler->end_step(step + 1);
   if (run.metrics) run.metrics->add_step(report);
@@ -176,10 +212,11 @@ void after_step(Run& run) {
   const int64_t step = run.training.steps_done;
   const bool is_last = step == settings.num_steps;
   const auto& interval = settings.validation_interval;
+  report_saves(run);
   if (interval && step % *interval == 0 && !is_last) validate_now(run);
   if (settings.saves_checkpoints &&
       (is_last || step % settings.checkpoint_interval == 0))
-    save(run, settings.checkpoint_folder);
+    save(run);
 }
 
 std::string sample_text(Run& run) {
@@ -197,7 +234,8 @@ void export_weights(Run& run) {
   export_hf(run.training,
             run.files,
             path,
-            tokenizer == "bytes" ? fs::path() : fs::path(tokenizer));
+            tokenizer == "bytes" ? fs::path() : fs::path(tokenizer),
+            run.settings.weights_dtype);
   if (run.is_first_rank()) log::info(text("exported ", path.string()));
 }
 
@@ -234,8 +272,7 @@ void check_end(const RunSettings& settings, const dist::Mesh& mesh) {
 
 void save_before_leaving(Run& run) {
   if (run.settings.saves_checkpoints) {
-    if (run.last_saved_step != run.training.steps_done)
-      save(run, run.settings.checkpoint_folder);
+    if (run.last_saved_step != run.training.steps_done) save(run);
   } else if (run.is_first_rank()) {
     log::warn(text("stopped after step ",
                    run.training.steps_done,
@@ -268,6 +305,10 @@ RunResult run_training(Session& session,
         settings, training, options.prints_json ? options.print_line : nullptr);
     run.profiler = std::make_unique<Profiler>(settings.profiler);
   }
+  if (settings.saves_checkpoints) run.saver = make_saver(run);
+  if (settings.saves_checkpoints && settings.saves_at_start &&
+      training.steps_done == 0)
+    save(run);
   if (run.metrics && !was_complete) run.metrics->start_first_step();
   int exit_code = 0;
   while (training.steps_done < settings.num_steps && exit_code == 0) {
@@ -277,6 +318,7 @@ RunResult run_training(Session& session,
         exit_code_of(agreed_stop(training.mesh), options.is_under_launcher);
   }
   if (exit_code != 0) save_before_leaving(run);
+  wait_for_saves(run);
   if (run.profiler) run.profiler->finish();
   const RunResult result = finish(run, exit_code);
   if (run.metrics) run.metrics->flush();

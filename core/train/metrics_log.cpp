@@ -114,6 +114,17 @@ void MetricsLog::add_validation(int64_t step, double loss) {
   if (print_line_) print_line_(metric_json_line(record));
 }
 
+void MetricsLog::add_checkpoint(int64_t step,
+                                const checkpoint::SaveOutcome& outcome) {
+  MetricRecord record;
+  record.step = step;
+  record.add("checkpoint_step", static_cast<double>(outcome.step));
+  record.add("checkpoint_mib", mebibytes(outcome.num_bytes));
+  record.add("checkpoint_blocked_s", outcome.blocked_seconds);
+  record.add("checkpoint_total_s", outcome.total_seconds);
+  sinks_.write(record);
+}
+
 void MetricsLog::exclude(std::chrono::steady_clock::duration pause) {
   meter_.exclude(pause);
 }

@@ -11,6 +11,7 @@
 
 #include <c10/core/ScalarType.h>
 
+#include "core/checkpoint/checkpoint_saver.h"
 #include "core/observe/flops.h"
 #include "core/observe/metrics.h"
 #include "core/train/run_settings.h"
@@ -30,6 +31,8 @@ class MetricsLog {
   void start_first_step();
   void add_step(const StepReport& report);
   void add_validation(int64_t step, double loss);
+  /// A save that has ended; training is at `step` by now.
+  void add_checkpoint(int64_t step, const checkpoint::SaveOutcome& outcome);
   /// Time that is not training: validation, checkpoints.
   void exclude(std::chrono::steady_clock::duration pause);
   void flush() { sinks_.flush(); }

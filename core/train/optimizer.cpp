@@ -147,7 +147,8 @@ void Optimizer::make_states(size_t index) {
         {state.name,
          at::zeros(state.is_like_parameter ? master.sizes()
                                            : at::IntArrayRef(state.dims),
-                   master.options().dtype(state.dtype))});
+                   master.options().dtype(state.dtype)),
+         state.is_like_parameter});
 }
 
 void Optimizer::step(double lr, int64_t step, const at::Tensor& grad_scale) {

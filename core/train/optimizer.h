@@ -32,6 +32,7 @@ void apply_frozen(module::ModuleTree& tree,
 struct OptimizerState {
   std::string name;  // "exp_avg"
   at::Tensor value;  // shape of the part's master unless the spec says other
+  bool is_like_parameter = true;  // else every rank of the part holds it whole
 };
 
 class Optimizer {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/train/run_settings.h"
 
+#include <titan/error.h>
+
 namespace titan::train {
 namespace {
 
@@ -18,8 +20,20 @@ void read_checkpoint(const config::Recipe& recipe, RunSettings& settings) {
       inside(settings.folder, recipe.string("checkpoint.folder"));
   settings.checkpoint_interval = recipe.integer("checkpoint.interval");
   settings.checkpoints_kept = recipe.integer("checkpoint.keep");
+  settings.checkpoints_kept_every = recipe.integer("checkpoint.keep_every");
+  settings.saves_in_background = recipe.boolean("checkpoint.async");
+  settings.saves_at_start = recipe.boolean("checkpoint.at_start");
   settings.initial_weights = recipe.optional_string("checkpoint.initial");
   settings.exports_hf = recipe.boolean("checkpoint.export_hf");
+  const bool is_model_only = recipe.string("checkpoint.content") == "model";
+  if (is_model_only) settings.checkpoint_content = SaveContent::kModel;
+  const auto dtype = recipe.optional_string("checkpoint.dtype");
+  if (!dtype) return;
+  TITAN_USER_CHECK(is_model_only || settings.exports_hf,
+                   "[checkpoint.dtype] expected checkpoint.content: model or "
+                   "checkpoint.export_hf: true, which it is for, got neither. "
+                   "Full checkpoints keep the dtypes of the run.");
+  settings.weights_dtype = *dtype == "bf16" ? at::kBFloat16 : at::kFloat;
 }
 
 void read_metrics(const config::Recipe& recipe, RunSettings& settings) {

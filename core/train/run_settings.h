@@ -11,6 +11,7 @@
 #include "core/config/recipe.h"
 #include "core/generate/sampling.h"
 #include "core/observe/profiler.h"
+#include "core/train/run_saver.h"
 
 namespace titan::train {
 
@@ -30,7 +31,12 @@ struct RunSettings {
   bool resumes = true;
   std::filesystem::path checkpoint_folder;
   int64_t checkpoint_interval = 0;
-  int64_t checkpoints_kept = 0;  // 0 = all
+  int64_t checkpoints_kept = 0;        // newest; 0 = all
+  int64_t checkpoints_kept_every = 0;  // also multiples of this step; 0 = none
+  bool saves_in_background = false;
+  bool saves_at_start = false;  // step 0
+  SaveContent checkpoint_content = SaveContent::kFull;
+  std::optional<at::ScalarType> weights_dtype;  // of model saves and exports
   std::optional<std::string> initial_weights;
   bool exports_hf = false;
 

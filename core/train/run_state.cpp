@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every rank takes part in gathering a tensor; the leader of its stage (first
-// in dp, cp and tp) writes it.
 #include "core/train/run_state.h"
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -12,12 +12,10 @@
 #include <titan/error.h>
 
 #include "core/checkpoint/checkpoint_folder.h"
-#include "core/checkpoint/checkpoint_writer.h"
 #include "core/checkpoint/export.h"
-#include "core/checkpoint/region.h"
 #include "core/checkpoint/safetensors_folder.h"
+#include "core/layout/region.h"
 #include "core/module/hf_keys.h"
-#include "core/observe/spans.h"
 #include "core/observe/text_file.h"
 #include "core/train/tensor_bytes.h"
 
@@ -28,79 +26,55 @@ using Json = nlohmann::json;
 using parallel::LocalPart;
 using parallel::ParameterEngine;
 
-bool is_stage_leader(const dist::Mesh& mesh) {
-  return mesh.coordinate("dp") == 0 && mesh.coordinate("cp") == 0 &&
-         mesh.coordinate("tp") == 0;
+// Faults of one kind: the first few and how many there are.
+std::string listed(const char* kind, const std::vector<std::string>& faults) {
+  constexpr size_t kShown = 8;
+  if (faults.empty()) return "";
+  std::string lines = text("\n  ", kind, ": ", faults.size());
+  for (size_t i = 0; i < std::min(kShown, faults.size()); ++i)
+    lines += text("\n    ", faults[i]);
+  return lines;
 }
 
-// Texts of all ranks, on every rank. Collective over world.
-std::vector<std::string> gather_texts(const dist::Mesh& mesh,
-                                      const std::string& mine) {
-  if (mesh.world() == 1) return {mine};
-  dist::Group& world = mesh.group("world");
-  at::Tensor length = at::tensor({static_cast<int64_t>(mine.size())});
-  at::Tensor longest = length.clone();
-  world.all_reduce_max(longest);
-  const int64_t capacity = longest.item<int64_t>();
-  at::Tensor bytes = at::zeros({capacity + 8}, at::kByte);
-  std::memcpy(bytes.mutable_data_ptr(), length.const_data_ptr(), 8);
-  std::memcpy(static_cast<char*>(bytes.mutable_data_ptr()) + 8,
-              mine.data(),
-              mine.size());
-  at::Tensor all = at::empty({world.size() * (capacity + 8)}, at::kByte);
-  world.all_gather(all, bytes);
-  std::vector<std::string> texts;
-  for (int64_t rank = 0; rank < world.size(); ++rank) {
-    const char* at_rank =
-        static_cast<const char*>(all.const_data_ptr()) + rank * (capacity + 8);
-    int64_t size = 0;
-    std::memcpy(&size, at_rank, 8);
-    texts.emplace_back(at_rank + 8, static_cast<size_t>(size));
-  }
-  return texts;
-}
-
-std::string trainer_json(const Training& training) {
-  return Json{{"step", training.steps_done},
-              {"tokens_seen", training.tokens_seen},
-              {"skipped_steps", training.skipped_steps},
-              {"steps_without_targets", training.steps_without_targets},
-              {"last_loss", training.last_loss},
-              {"data", training.data->state()},
-              {"schedule",
-               {{"total_steps", training.schedule.total_steps},
-                {"warmup_steps", training.schedule.warmup_steps},
-                {"decay_steps", training.schedule.decay_steps}}}}
-      .dump();
-}
-
-bool is_elementwise(const ParameterEngine& engine,
-                    const LocalPart& part,
-                    const at::Tensor& value) {
-  return value.sizes() == engine.master(part).sizes();
-}
-
-void add_tensors(Training& training, checkpoint::CheckpointWriter& writer) {
-  const ParameterEngine& engine = *training.engine;
-  const bool writes = is_stage_leader(training.mesh);
-  for (size_t i = 0; i < engine.parts().size(); ++i) {
-    const LocalPart& part = engine.parts()[i];
+// All that a checkpoint lacks of this rank's stage of the model, has beside the
+// model, or has in another shape: at once, so that a renamed prefix is seen.
+void require_same_model(const checkpoint::CheckpointReader& reader,
+                        const module::ModuleTree& tree,
+                        const ParameterEngine& engine) {
+  std::vector<std::string> missing, reshaped, unexpected;
+  for (const LocalPart& part : engine.parts()) {
     const std::string& name = part.parameter->fqn;
-    const auto add = [&](const std::string& role, const at::Tensor& value) {
-      const at::Tensor whole = is_elementwise(engine, part, value)
-                                   ? engine.gather(part, value)
-                                   : value;
-      if (writes) writer.add_tensor(role, source_of(name, whole));
-    };
-    add("model", engine.master(part));
-    for (const OptimizerState& state : training.optimizer->states(i))
-      add("optimizer/" + state.name, state.value);
+    const checkpoint::TensorRecord* record = reader.find("model", name);
+    if (record == nullptr)
+      missing.push_back(name);
+    else if (record->shape != part.parameter->shape)
+      reshaped.push_back(text(name,
+                              " shape: expected ",
+                              part.parameter->shape,
+                              ", got ",
+                              record->shape));
   }
+  std::set<std::string> names;
+  for (const auto& parameter : tree.parameters()) names.insert(parameter->fqn);
+  for (const checkpoint::TensorRecord& record : reader.manifest().tensors)
+    if (record.role == "model" && names.insert(record.name).second)
+      unexpected.push_back(record.name);
+  TITAN_USER_CHECK(
+      missing.empty() && reshaped.empty() && unexpected.empty(),
+      "[checkpoint ",
+      reader.path().string(),
+      "] tensors: expected those of the recipe's model, got another model's.",
+      listed("missing", missing),
+      listed("of another shape", reshaped),
+      listed("unexpected", unexpected));
 }
 
-at::Tensor read_whole(const checkpoint::CheckpointReader& reader,
-                      const std::string& role,
-                      const std::string& name) {
+// This rank's part of a stored tensor into a master-shaped one, and no more.
+void read_part(const checkpoint::CheckpointReader& reader,
+               const std::string& role,
+               const std::string& name,
+               const std::vector<layout::Region>& regions,
+               at::Tensor value) {
   const checkpoint::TensorRecord* record = reader.find(role, name);
   TITAN_USER_CHECK(record != nullptr,
                    "[checkpoint ",
@@ -111,37 +85,60 @@ at::Tensor read_whole(const checkpoint::CheckpointReader& reader,
                    name,
                    ": expected it, got none. The checkpoint is of another "
                    "model or optimizer.");
-  at::Tensor tensor = at::empty(record->shape, tensor_dtype(record->dtype));
-  reader.read(
+  const at::ScalarType dtype = tensor_dtype(record->dtype);
+  const bool is_direct = value.is_contiguous() && value.scalar_type() == dtype;
+  const at::Tensor place = is_direct ? value : at::empty(value.sizes(), dtype);
+  reader.read_regions(
       role,
       name,
-      checkpoint::whole_region(record->shape),
-      {static_cast<std::byte*>(tensor.mutable_data_ptr()), tensor.nbytes()});
-  return tensor;
-}
-
-void check_shape(const at::Tensor& tensor,
-                 const LocalPart& part,
-                 const std::filesystem::path& from) {
-  TITAN_USER_CHECK(tensor.sizes() == at::IntArrayRef(part.parameter->shape),
-                   "[checkpoint ",
-                   from.string(),
-                   "] ",
-                   part.parameter->fqn,
-                   " shape: expected ",
-                   part.parameter->shape,
-                   ", got ",
-                   tensor.sizes());
+      regions,
+      {static_cast<std::byte*>(place.mutable_data_ptr()), place.nbytes()});
+  if (!is_direct) value.copy_(place);
 }
 
 void load_model_tensors(const checkpoint::CheckpointReader& reader,
+                        const module::ModuleTree& tree,
                         ParameterEngine& engine) {
-  for (const LocalPart& part : engine.parts()) {
-    const at::Tensor whole = read_whole(reader, "model", part.parameter->fqn);
-    check_shape(whole, part, reader.path());
-    engine.scatter(part, whole, engine.master(part));
-  }
+  require_same_model(reader, tree, engine);
+  for (const LocalPart& part : engine.parts())
+    read_part(reader,
+              "model",
+              part.parameter->fqn,
+              part.regions(),
+              engine.master(part));
   engine.invalidate();
+}
+
+void load_optimizer(const checkpoint::CheckpointReader& reader,
+                    const ParameterEngine& engine,
+                    Optimizer& optimizer) {
+  for (size_t i = 0; i < engine.parts().size(); ++i) {
+    const LocalPart& part = engine.parts()[i];
+    for (OptimizerState& state : optimizer.states(i))
+      read_part(
+          reader,
+          "optimizer/" + state.name,
+          part.parameter->fqn,
+          state.is_like_parameter
+              ? part.regions()
+              : std::vector{layout::whole_region(state.value.sizes().vec())},
+          state.value);
+  }
+}
+
+// A model-only save has nothing of what a resumed run needs.
+void require_full(const checkpoint::CheckpointReader& reader) {
+  const auto& tensors = reader.manifest().tensors;
+  const bool has_optimizer =
+      std::any_of(tensors.begin(), tensors.end(), [](const auto& record) {
+        return record.role.starts_with("optimizer/");
+      });
+  TITAN_USER_CHECK(has_optimizer,
+                   "[checkpoint ",
+                   reader.path().string(),
+                   "] content: expected model and optimizer, got the model "
+                   "only. Start from its weights: --resume never --from ",
+                   reader.path().string());
 }
 
 void load_hf(const module::Model& model,
@@ -171,50 +168,12 @@ void load_hf(const module::Model& model,
 
 }  // namespace
 
-std::filesystem::path save_run(Training& training,
-                               checkpoint::FileSystem& files,
-                               const std::filesystem::path& folder,
-                               const RunRecord& record) {
-  const Span span("checkpoint");
-  const dist::Mesh& mesh = training.mesh;
-  checkpoint::CheckpointWriter writer(
-      files, {folder, training.steps_done, mesh.rank(), mesh.world()});
-  add_tensors(training, writer);
-  if (mesh.rank() == 0) writer.prepare();
-  if (mesh.world() > 1) mesh.group("world").barrier();
-  const std::vector<std::string> reports =
-      gather_texts(mesh, writer.write_files());
-  std::filesystem::path saved =
-      folder / checkpoint::step_folder_name(training.steps_done);
-  if (mesh.rank() == 0)
-    saved = writer.publish(
-        reports,
-        {.trainer = trainer_json(training),
-         .recipe = record.recipe_json,
-         .plugins = record.plugins_json,
-         .layout = training.plan.json.empty() ? "{}" : training.plan.json});
-  if (mesh.world() > 1) mesh.group("world").barrier();
-  return saved;
-}
-
 void restore_run(Training& training,
                  const checkpoint::CheckpointReader& reader) {
   at::NoGradGuard no_grad;
-  load_model_tensors(reader, *training.engine);
-  const ParameterEngine& engine = *training.engine;
-  for (size_t i = 0; i < engine.parts().size(); ++i) {
-    const LocalPart& part = engine.parts()[i];
-    for (OptimizerState& state : training.optimizer->states(i)) {
-      const at::Tensor whole =
-          read_whole(reader, "optimizer/" + state.name, part.parameter->fqn);
-      if (is_elementwise(engine, part, state.value)) {
-        check_shape(whole, part, reader.path());
-        engine.scatter(part, whole, state.value);
-      } else {
-        state.value.copy_(whole);
-      }
-    }
-  }
+  if (training.optimizer->bytes_states() > 0) require_full(reader);
+  load_model_tensors(reader, training.model->tree(), *training.engine);
+  load_optimizer(reader, *training.engine, *training.optimizer);
   const Json trainer = Json::parse(reader.manifest().state.trainer);
   training.steps_done = trainer.at("step").get<int64_t>();
   training.tokens_seen = trainer.at("tokens_seen").get<int64_t>();
@@ -237,13 +196,14 @@ void load_weights(const module::Model& model,
                    path.string(),
                    "] expected a folder, got none");
   if (std::filesystem::exists(path / checkpoint::kManifestName)) {
-    load_model_tensors(checkpoint::CheckpointReader(path), engine);
+    load_model_tensors(
+        checkpoint::CheckpointReader(path), model.tree(), engine);
     return;
   }
   checkpoint::FileSystem& files = checkpoint::real_file_system();
   auto latest = checkpoint::latest_checkpoint(files, path);
   if (latest.reader) {
-    load_model_tensors(*latest.reader, engine);
+    load_model_tensors(*latest.reader, model.tree(), engine);
     return;
   }
   load_hf(model, engine, path);
@@ -262,14 +222,16 @@ std::map<std::string, at::Tensor> hf_tensors(const module::Model& model,
 void export_hf(Training& training,
                checkpoint::FileSystem& files,
                const std::filesystem::path& path,
-               const std::filesystem::path& tokenizer_folder) {
+               const std::filesystem::path& tokenizer_folder,
+               std::optional<at::ScalarType> dtype) {
   TITAN_USER_CHECK(training.mesh.size("pp") == 1,
                    "[checkpoint.export_hf] expected one pipeline stage, got ",
                    training.mesh.size("pp"),
                    ". Export from the checkpoint with `titan convert`.");
   checkpoint::HfFolder content;
   for (auto& [name, tensor] : hf_tensors(*training.model, *training.engine))
-    content.tensors.push_back(source_of(name, tensor));
+    content.tensors.push_back(
+        source_of(name, tensor, dtype.value_or(tensor.scalar_type())));
   if (training.mesh.rank() != 0) return;
   content.config_json = training.model->config_to_hf();
   if (!tokenizer_folder.empty())

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A run's whole state to and from a checkpoint, so that a resumed run is
-// bit-identical to an uninterrupted one, under the same or another layout:
-// tensors are stored whole, under logical names.
+// A run's state out of a checkpoint, so that a resumed run is bit-identical to
+// an uninterrupted one, under the same or another layout: each rank reads the
+// boxes that it holds, whoever wrote them. Saving: run_saver.h.
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <string>
 
 #include "core/checkpoint/checkpoint_reader.h"
@@ -13,21 +15,9 @@
 
 namespace titan::train {
 
-/// What a checkpoint carries of the run beside its state.
-struct RunRecord {
-  std::string recipe_json = "{}";   // resolved
-  std::string plugins_json = "{}";  // lock
-};
-
-/// Saves step `training.steps_done`. Collective over the mesh; the folder
-/// appears whole or not at all. Returns the checkpoint's folder.
-std::filesystem::path save_run(Training& training,
-                               checkpoint::FileSystem& files,
-                               const std::filesystem::path& folder,
-                               const RunRecord& record);
-
 /// Restores parameters, optimizer states, data position and counters. UserError
-/// when the checkpoint is of another model.
+/// when the checkpoint is of another model (every difference is listed) or
+/// holds the model only.
 void restore_run(Training& training,
                  const checkpoint::CheckpointReader& reader);
 
@@ -42,12 +32,13 @@ std::map<std::string, at::Tensor> hf_tensors(
     const module::Model& model,
     const parallel::ParameterEngine& engine);
 
-/// Writes a Hugging Face folder (rank 0; collective): weights in the parameter
-/// dtype, config.json, tokenizer files copied from `tokenizer_folder` unless
-/// empty. An existing folder is replaced.
+/// Writes a Hugging Face folder (rank 0; collective): weights in `dtype` (none:
+/// the parameters' own), config.json, tokenizer files copied from
+/// `tokenizer_folder` unless empty. An existing folder is replaced.
 void export_hf(Training& training,
                checkpoint::FileSystem& files,
                const std::filesystem::path& path,
-               const std::filesystem::path& tokenizer_folder);
+               const std::filesystem::path& tokenizer_folder,
+               std::optional<at::ScalarType> dtype = std::nullopt);
 
 }  // namespace titan::train

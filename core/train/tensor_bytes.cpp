@@ -51,12 +51,19 @@ at::ScalarType tensor_dtype(Dtype dtype) {
 }
 
 checkpoint::TensorSource source_of(std::string name, const at::Tensor& tensor) {
+  return source_of(std::move(name), tensor, tensor.scalar_type());
+}
+
+checkpoint::TensorSource source_of(std::string name,
+                                   const at::Tensor& tensor,
+                                   at::ScalarType dtype) {
   const at::Tensor held = tensor.detach().contiguous();
   checkpoint::TensorSource source;
-  source.spec = {
-      std::move(name), file_dtype(held.scalar_type()), held.sizes().vec()};
-  source.bytes = [held](const checkpoint::ByteSink& sink) {
-    sink({static_cast<const std::byte*>(held.const_data_ptr()), held.nbytes()});
+  source.spec = {std::move(name), file_dtype(dtype), held.sizes().vec()};
+  source.bytes = [held, dtype](const checkpoint::ByteSink& sink) {
+    const at::Tensor value = held.to(dtype);
+    sink({static_cast<const std::byte*>(value.const_data_ptr()),
+          value.nbytes()});
   };
   return source;
 }

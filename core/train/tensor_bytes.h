@@ -16,6 +16,10 @@ at::ScalarType tensor_dtype(checkpoint::Dtype dtype);
 
 /// Keeps `tensor` (made contiguous) alive until the write is over.
 checkpoint::TensorSource source_of(std::string name, const at::Tensor& tensor);
+/// The same in another dtype: cast when the bytes are asked for.
+checkpoint::TensorSource source_of(std::string name,
+                                   const at::Tensor& tensor,
+                                   at::ScalarType dtype);
 
 /// Copies.
 at::Tensor tensor_of(const checkpoint::TensorView& view);

@@ -4,6 +4,7 @@
 
 #include "core/checkpoint/checkpoint_reader.h"
 #include "core/observe/memory.h"
+#include "core/train/run_saver.h"
 #include "core/train/run_state.h"
 #include "tests/cases/small_run.h"
 

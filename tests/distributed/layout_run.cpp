@@ -16,6 +16,7 @@
 
 #include "core/checkpoint/checkpoint_folder.h"
 #include "core/train/assemble.h"
+#include "core/train/run_saver.h"
 #include "core/train/run_state.h"
 #include "core/train/session.h"
 #include "core/train/step.h"

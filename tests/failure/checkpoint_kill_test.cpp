@@ -39,7 +39,7 @@ constexpr std::size_t kNumValues = 30'000;  // 240 kB a tensor
     for (std::int64_t step = first;; ++step) {
       save_step(real_file_system(), folder, step, kNumValues);
       if (::write(pipe, &step, sizeof(step)) != sizeof(step)) ::_exit(3);
-      prune_checkpoints(real_file_system(), folder, keep);
+      prune_checkpoints(real_file_system(), folder, {keep});
     }
   } catch (...) {
     ::_exit(2);

@@ -169,19 +169,20 @@ TEST_CASE("prune keeps the newest complete checkpoints", "[unit]") {
   put_file(folder.path() / "notes.txt", "mine");
   fs::create_directory(folder.path() / "step_x");
   SECTION("two") {
-    CHECK(prune_checkpoints(real_file_system(), folder.path(), 2).size() == 3);
+    CHECK(prune_checkpoints(real_file_system(), folder.path(), {2}).size() ==
+          3);
     CHECK(steps_in(folder.path()) == std::vector<std::int64_t>{4, 5});
   }
   SECTION("one") {
-    prune_checkpoints(real_file_system(), folder.path(), 1);
+    prune_checkpoints(real_file_system(), folder.path(), {1});
     CHECK(steps_in(folder.path()) == std::vector<std::int64_t>{5});
   }
   SECTION("more than there are") {
-    CHECK(prune_checkpoints(real_file_system(), folder.path(), 9).empty());
+    CHECK(prune_checkpoints(real_file_system(), folder.path(), {9}).empty());
     CHECK(steps_in(folder.path()).size() == 5);
   }
   SECTION("none is refused") {
-    CHECK_THROWS_WITH(prune_checkpoints(real_file_system(), folder.path(), 0),
+    CHECK_THROWS_WITH(prune_checkpoints(real_file_system(), folder.path(), {0}),
                       Contains("expected at least 1, got 0"));
   }
   CHECK(get_file(folder.path() / "notes.txt") == "mine");
@@ -197,17 +198,49 @@ TEST_CASE("prune never deletes the last checkpoint that can be trusted",
     const fs::path model = folder.path() / step / "model-rank0.safetensors";
     flip_byte(model, fs::file_size(model) - 1);
   }
-  prune_checkpoints(real_file_system(), folder.path(), 1);
+  prune_checkpoints(real_file_system(), folder.path(), {1});
   CHECK(steps_in(folder.path()) == std::vector<std::int64_t>{3, 4, 5});
   CHECK(latest_checkpoint(real_file_system(), folder.path()).reader->step() ==
         3);
   fs::remove(folder.path() / "step_00000003" / "manifest.json");
-  CHECK(prune_checkpoints(real_file_system(), folder.path(), 1).empty());
+  CHECK(prune_checkpoints(real_file_system(), folder.path(), {1}).empty());
+}
+
+TEST_CASE("steps that are multiples of keep_every outlive the newest",
+          "[unit]") {
+  const TemporaryFolder folder;
+  save_steps(folder.path(), 1, 10);
+  prune_checkpoints(
+      real_file_system(), folder.path(), {.keep = 2, .keep_every = 4});
+  CHECK(steps_in(folder.path()) == std::vector<std::int64_t>{4, 8, 9, 10});
+  CHECK_THROWS_WITH(
+      prune_checkpoints(
+          real_file_system(), folder.path(), {.keep = 2, .keep_every = -1}),
+      Contains("[checkpoint.keep_every]"));
+}
+
+TEST_CASE("the checkpoint that was just saved need not be read again",
+          "[unit]") {
+  const TemporaryFolder folder;
+  save_steps(folder.path(), 1, 3);
+  // What the disk does to it afterwards is the next prune's concern.
+  const fs::path model =
+      folder.path() / "step_00000003" / "model-rank0.safetensors";
+  flip_byte(model, fs::file_size(model) - 1);
+  const auto go = [&](std::int64_t trusted) {
+    return checkpoints_to_prune(real_file_system(),
+                                folder.path(),
+                                {.keep = 1, .trusted_step = trusted})
+        .size();
+  };
+  CHECK(go(-1) == 1);
+  CHECK(go(3) == 2);
 }
 
 TEST_CASE("prune of an absent folder removes nothing", "[unit]") {
   TemporaryFolder folder;
-  CHECK(prune_checkpoints(real_file_system(), folder.path() / "no", 2).empty());
+  CHECK(
+      prune_checkpoints(real_file_system(), folder.path() / "no", {2}).empty());
 }
 
 TEST_CASE("power loss at any operation of a prune keeps the kept ones",
@@ -215,21 +248,21 @@ TEST_CASE("power loss at any operation of a prune keeps the kept ones",
   TemporaryFolder counting;
   save_steps(counting.path(), 1, 4);
   FaultyFileSystem counter(Fault::kPowerLoss, 0);
-  prune_checkpoints(counter, counting.path(), 2);
+  prune_checkpoints(counter, counting.path(), {2});
   REQUIRE(counter.num_operations() > 8);
   for (int n = 1; n <= counter.num_operations(); ++n) {
     INFO("operation " << n);
     TemporaryFolder folder;
     save_steps(folder.path(), 1, 4);
     FaultyFileSystem files(Fault::kPowerLoss, n);
-    CHECK_THROWS_AS(prune_checkpoints(files, folder.path(), 2),
+    CHECK_THROWS_AS(prune_checkpoints(files, folder.path(), {2}),
                     titan::DeviceError);
     files.lose_unsynced();
     for (const CheckpointEntry& entry :
          list_checkpoints(real_file_system(), folder.path()))
       CHECK(holds_step(CheckpointReader(entry.path), entry.step));
     save_steps(folder.path(), 5, 5);
-    prune_checkpoints(real_file_system(), folder.path(), 2);
+    prune_checkpoints(real_file_system(), folder.path(), {2});
     CHECK(real_file_system().list(folder.path()).size() == 2);
   }
 }

@@ -183,18 +183,20 @@ TEST_CASE("ranks' shards make whole tensors on any other layout", "[unit]") {
     source.spec.shape = std::move(shape);
     return source;
   };
-  CheckpointWriter rank0(files, {folder.path(), 5, 0, 2});
-  CheckpointWriter rank1(files, {folder.path(), 5, 1, 2});
+  prepare_folder(files, folder.path());
+  CheckpointWriter rank0(files, {folder.path(), 5, 0, 2, "token"});
+  CheckpointWriter rank1(files, {folder.path(), 5, 1, 2, "token"});
+  const MarkerWait no_wait = {std::chrono::milliseconds(0)};
   rank0.add_piece("model", piece(top, {3, 4}), {6, 4}, {0, 0});
   rank1.add_piece("model", piece(left, {3, 1}), {6, 4}, {3, 0});
   rank0.set_rank_state("{\"rank\":0}");
 
   SECTION("complete") {
     rank1.add_piece("model", piece(right, {3, 3}), {6, 4}, {3, 1});
-    rank0.prepare();
-    const std::vector<std::string> reports = {rank1.write_files(),
-                                              rank0.write_files()};
-    const CheckpointReader reader(rank0.publish(reports, {}));
+    rank1.write();
+    rank0.write();
+    const CheckpointReader reader(rank0.publish({}));
+    CHECK(files.list(reader.path()).size() == 3);  // no marker
     CHECK(reader.manifest().rank_states ==
           std::vector<std::string>{"{\"rank\":0}", "{}"});
     CHECK(reader.pieces("model", "w").size() == 3);
@@ -213,12 +215,34 @@ TEST_CASE("ranks' shards make whole tensors on any other layout", "[unit]") {
                     titan::BugError);
   }
   SECTION("incomplete") {
-    rank0.prepare();
-    const std::vector<std::string> reports = {rank0.write_files(),
-                                              rank1.write_files()};
-    CHECK_THROWS_WITH(rank0.publish(reports, {}),
+    rank0.write();
+    rank1.write();
+    CHECK_THROWS_WITH(rank0.publish({}),
                       Contains("expected regions that hold each element once"));
     CHECK(list_checkpoints(files, folder.path()).empty());
+  }
+  SECTION("a rank that does not come") {
+    rank0.write();
+    CHECK_THROWS_WITH(
+        rank0.publish({}, no_wait),
+        Contains("done marker of rank 1: expected within 0 ms, got none. All "
+                 "ranks must share the folder."));
+    CHECK(list_checkpoints(files, folder.path()).empty());
+  }
+  SECTION("a rank whose disk is full") {
+    rank0.write();
+    rank1.report_failure("No space left on device");
+    CHECK_THROWS_WITH(rank0.publish({}),
+                      Contains("rank 1: expected its files, got: No space left "
+                               "on device"));
+  }
+  SECTION("a marker of another save is not this one's") {
+    CheckpointWriter killed(files, {folder.path(), 5, 1, 2, "older"});
+    killed.write();
+    rank0.write();
+    CHECK_THROWS_AS(rank0.publish({}, no_wait), titan::DeviceError);
+    prepare_folder(files, folder.path());
+    CHECK(files.list(folder.path()).empty());
   }
 }
 

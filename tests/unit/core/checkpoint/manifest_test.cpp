@@ -154,8 +154,13 @@ TEST_CASE("rank report comes back as it was written", "[unit]") {
   report.files = sample().files;
   report.tensors = sample().tensors;
   report.state = R"({"z":1,"a":2})";
-  const RankReport read = parse_rank_report(rank_report_text(report));
+  const RankReport read = parse_rank_report(rank_report_text(report), "f");
   CHECK(rank_report_text(read) == rank_report_text(report));
   CHECK(read.state == report.state);
-  CHECK_THROWS_AS(parse_rank_report("{}"), titan::UserError);
+  CHECK_THROWS_AS(parse_rank_report("{}", "f"), titan::UserError);
+  // A marker of which only a part has arrived is not one.
+  const std::string whole = rank_report_text(report);
+  for (std::size_t length = 0; length < whole.size(); ++length)
+    CHECK_THROWS_AS(parse_rank_report(whole.substr(0, length), "f"),
+                    titan::UserError);
 }

@@ -271,6 +271,23 @@ TEST_CASE("mutated headers never crash the reader (seed 20261)", "[unit]") {
   CHECK(num_accepted < kRounds);
 }
 
+TEST_CASE("hostile files of the fuzzers' corpus are refused by name",
+          "[unit]") {
+  const std::string corpus = TITAN_SOURCE_DIR "/tests/fuzz/corpus/safetensors";
+  int num_refused = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(corpus)) {
+    INFO(entry.path());
+    try {
+      SafetensorsFile file(entry.path());
+    } catch (const titan::UserError& error) {
+      ++num_refused;
+      CHECK_THAT(error.what(), Contains(entry.path().string()));
+      CHECK_THAT(error.what(), Contains("expected"));
+    }
+  }
+  CHECK(num_refused == 8);  // all but "empty" and "two_tensors"
+}
+
 TEST_CASE("folder reader follows the index of shards", "[unit]") {
   TemporaryFolder folder;
   const auto shard = [](std::string_view a, std::string_view b) {

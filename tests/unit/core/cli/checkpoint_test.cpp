@@ -132,3 +132,25 @@ TEST_CASE("checkpoint command refuses folders without checkpoints", "[unit]") {
   CHECK(run({"prune", path + "/no", "--keep", "1"}).code == 2);
   CHECK(run({}).code == 2);
 }
+
+TEST_CASE("checkpoint prune keeps milestones", "[unit]") {
+  TemporaryFolder folder;
+  for (std::int64_t step = 1; step <= 6; ++step)
+    save_step(real_file_system(), folder.path(), step);
+  const Outcome object = run({"prune",
+                              folder.path().string(),
+                              "--keep",
+                              "1",
+                              "--keep-every",
+                              "2",
+                              "--json"});
+  CHECK(object.code == 0);
+  CHECK(json::parse(object.out)["removed"].size() == 3);
+  CHECK(real_file_system().list(folder.path()).size() == 3);
+}
+
+TEST_CASE("every checkpoint command shows an example", "[unit]") {
+  for (const char* command : {"inspect", "verify", "diff", "prune"})
+    CHECK_THAT(run({command, "--help"}).out,
+               Contains(std::string("Example: titan checkpoint ") + command));
+}

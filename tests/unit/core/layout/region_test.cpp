@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/checkpoint/region.h"
+#include "core/layout/region.h"
 
 #include <random>
 
 #include <catch2/catch.hpp>
 
-using namespace titan::checkpoint;
+using namespace titan::layout;
 
 namespace {
 
@@ -96,4 +96,46 @@ TEST_CASE("regions outside the shape are not within it", "[unit]") {
   CHECK_FALSE(is_within({{1}, {-1}}, shape));
   CHECK_FALSE(is_within({{1}, {INT64_MAX}}, shape));
   CHECK_FALSE(is_within({{0, 0}, {1, 1}}, shape));
+}
+
+TEST_CASE("a difference of boxes and the shared box make the first (seed 3)",
+          "[unit]") {
+  std::mt19937 random(3);
+  for (const Shape& shape : {Shape{}, Shape{9}, Shape{5, 7}, Shape{3, 4, 5}}) {
+    for (int round = 0; round < 300; ++round) {
+      const Region a = random_region(shape, random);
+      const Region b = random_region(shape, random);
+      std::vector<Region> boxes = subtract(a, b);
+      CHECK(boxes.size() <= 2 * shape.size() + 1);
+      if (const auto shared = intersect(a, b)) boxes.push_back(*shared);
+      CHECK(is_partition_of(boxes, a));
+    }
+  }
+}
+
+TEST_CASE("boxes of a flat range follow the memory of the region (seed 5)",
+          "[unit]") {
+  std::mt19937 random(5);
+  for (const Shape& shape :
+       {Shape{1}, Shape{9}, Shape{5, 7}, Shape{3, 4, 5}, Shape{2, 3, 2, 4}}) {
+    for (int round = 0; round < 300; ++round) {
+      const Region region = random_region(shape, random);
+      const std::int64_t count = num_elements(region);
+      const auto whole = fill(region, shape);
+      const auto begin = static_cast<std::int64_t>(
+          random() % static_cast<unsigned>(count + 1));
+      const auto end =
+          begin + static_cast<std::int64_t>(
+                      random() % static_cast<unsigned>(count - begin + 1));
+      std::vector<std::int32_t> got;
+      const auto boxes = flat_range(region, begin, end);
+      CHECK(boxes.size() <= 2 * shape.size() - 1);
+      for (const Region& box : boxes)
+        for (const std::int32_t value : fill(box, shape)) got.push_back(value);
+      CHECK(got == std::vector(whole.begin() + begin, whole.begin() + end));
+    }
+  }
+  CHECK(flat_range({{}, {}}, 0, 1) == std::vector<Region>{{{}, {}}});
+  CHECK(flat_range({{}, {}}, 0, 0).empty());
+  CHECK(flat_range({{0, 0}, {0, 3}}, 0, 0).empty());
 }

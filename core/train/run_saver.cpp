@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/train/run_saver.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <random>
+#include <utility>
+
+#include <ATen/ATen.h>
+#include <nlohmann/json.hpp>
+
+#include <titan/error.h>
+
+#include "core/checkpoint/checkpoint_folder.h"
+#include "core/checkpoint/checksum.h"
+#include "core/observe/spans.h"
+#include "core/train/tensor_bytes.h"
+
+namespace titan::train {
+namespace {
+
+using Json = nlohmann::json;
+using parallel::LocalPart;
+
+// Texts of all ranks, on every rank. Collective over world.
+std::vector<std::string> gather_texts(const dist::Mesh& mesh,
+                                      const std::string& mine) {
+  if (mesh.world() == 1) return {mine};
+  dist::Group& world = mesh.group("world");
+  at::Tensor length = at::tensor({static_cast<int64_t>(mine.size())});
+  at::Tensor longest = length.clone();
+  world.all_reduce_max(longest);
+  const int64_t capacity = longest.item<int64_t>();
+  at::Tensor bytes = at::zeros({capacity + 8}, at::kByte);
+  std::memcpy(bytes.mutable_data_ptr(), length.const_data_ptr(), 8);
+  std::memcpy(static_cast<char*>(bytes.mutable_data_ptr()) + 8,
+              mine.data(),
+              mine.size());
+  at::Tensor all = at::empty({world.size() * (capacity + 8)}, at::kByte);
+  world.all_gather(all, bytes);
+  std::vector<std::string> texts;
+  for (int64_t rank = 0; rank < world.size(); ++rank) {
+    const char* at_rank =
+        static_cast<const char*>(all.const_data_ptr()) + rank * (capacity + 8);
+    int64_t size = 0;
+    std::memcpy(&size, at_rank, 8);
+    texts.emplace_back(at_rank + 8, static_cast<size_t>(size));
+  }
+  return texts;
+}
+
+std::string trainer_json(const Training& training) {
+  return Json{{"step", training.steps_done},
+              {"tokens_seen", training.tokens_seen},
+              {"skipped_steps", training.skipped_steps},
+              {"steps_without_targets", training.steps_without_targets},
+              {"last_loss", training.last_loss},
+              {"data", training.data->state()},
+              {"schedule",
+               {{"total_steps", training.schedule.total_steps},
+                {"warmup_steps", training.schedule.warmup_steps},
+                {"decay_steps", training.schedule.decay_steps}}}}
+      .dump();
+}
+
+// Chooses which rank writes what several hold: the one that has the least to
+// write so far. All of them count alike, so they agree without a word.
+class WriterChoice {
+ public:
+  bool is_mine(const LocalPart& part, const parallel::Replicas& replicas) {
+    if (replicas.count == 1) return true;
+    std::vector<int64_t>& loads = loads_[{part.cut_dim >= 0, replicas.count}];
+    loads.resize(static_cast<size_t>(replicas.count));
+    const auto least = std::min_element(loads.begin(), loads.end());
+    *least += part.flat_end - part.flat_begin;
+    return least - loads.begin() == replicas.index;
+  }
+
+ private:
+  std::map<std::pair<bool, int64_t>, std::vector<int64_t>> loads_;
+};
+
+// The one rank that writes what every rank of the part has whole.
+bool is_stage_leader(const dist::Mesh& mesh) {
+  return mesh.coordinate("dp") == 0 && mesh.coordinate("cp") == 0 &&
+         mesh.coordinate("tp") == 0;
+}
+
+// `value` is master-shaped: the part's elements, flat or in the part's shape.
+void add_part(checkpoint::CheckpointWriter& writer,
+              const std::string& role,
+              const LocalPart& part,
+              const at::Tensor& value,
+              at::ScalarType dtype) {
+  const at::Tensor flat = value.detach().reshape({-1});
+  int64_t begin = 0;
+  for (const layout::Region& region : part.regions()) {
+    const int64_t count = layout::num_elements(region);
+    writer.add_piece(role,
+                     source_of(part.parameter->fqn,
+                               flat.narrow(0, begin, count).view(region.extent),
+                               dtype),
+                     part.parameter->shape,
+                     region.offset);
+    begin += count;
+  }
+}
+
+std::string random_name() {
+  std::random_device random;
+  return checkpoint::checksum_text(uint64_t{random()} << 32 | random());
+}
+
+}  // namespace
+
+RunSaver::RunSaver(Training& training,
+                   checkpoint::FileSystem& files,
+                   std::filesystem::path folder,
+                   RunRecord record,
+                   RunSaveOptions options)
+    : training_(training),
+      files_(files),
+      folder_(std::move(folder)),
+      record_(std::move(record)),
+      options_(std::move(options)),
+      saver_(files, options_.saver) {}
+
+void RunSaver::start() {
+  const Span span("checkpoint");
+  if (series_.empty()) agree_on_series();
+  const dist::Mesh& mesh = training_.mesh;
+  checkpoint::CheckpointWriter writer(
+      files_,
+      {folder_, training_.steps_done, mesh.rank(), mesh.world(), token()});
+  ++num_saves_;
+  add_tensors(writer);
+  const std::string& plan = training_.plan.json;
+  saver_.start(std::move(writer),
+               {.trainer = trainer_json(training_),
+                .recipe = record_.recipe_json,
+                .plugins = record_.plugins_json,
+                .layout = plan.empty() ? "{}" : plan});
+}
+
+std::string RunSaver::token() const {
+  return text(series_, '-', num_saves_);
+}
+
+void RunSaver::agree_on_series() {
+  const dist::Mesh& mesh = training_.mesh;
+  if (mesh.rank() == 0) {
+    checkpoint::prepare_folder(files_, folder_);
+    series_ = random_name();
+    // What the others look for: a folder of the same path may be another disk.
+    files_.make_folder(
+        checkpoint::temporary_path(folder_, training_.steps_done, token()));
+  }
+  series_ = gather_texts(mesh, series_).front();
+  TITAN_USER_CHECK(files_.exists(checkpoint::temporary_path(
+                       folder_, training_.steps_done, token())),
+                   "[checkpoint.folder] ",
+                   folder_.string(),
+                   ": expected a folder that all ranks share, got one on rank ",
+                   mesh.rank(),
+                   " in which rank 0's files do not appear");
+}
+
+void RunSaver::add_tensors(checkpoint::CheckpointWriter& writer) const {
+  const parallel::ParameterEngine& engine = *training_.engine;
+  const bool is_leader = is_stage_leader(training_.mesh);
+  const bool is_full = options_.content == SaveContent::kFull;
+  WriterChoice choice;
+  for (size_t i = 0; i < engine.parts().size(); ++i) {
+    const LocalPart& part = engine.parts()[i];
+    const bool is_mine = choice.is_mine(part, engine.replicas(part));
+    const at::Tensor master = engine.master(part);
+    if (is_mine)
+      add_part(writer,
+               "model",
+               part,
+               master,
+               is_full ? master.scalar_type()
+                       : options_.dtype.value_or(master.scalar_type()));
+    if (!is_full) continue;
+    for (const OptimizerState& state : training_.optimizer->states(i)) {
+      const std::string role = "optimizer/" + state.name;
+      if (!state.is_like_parameter) {
+        if (is_leader)
+          writer.add_tensor(role, source_of(part.parameter->fqn, state.value));
+      } else if (is_mine) {
+        add_part(writer, role, part, state.value, state.value.scalar_type());
+      }
+    }
+  }
+}
+
+std::filesystem::path save_run(Training& training,
+                               checkpoint::FileSystem& files,
+                               const std::filesystem::path& folder,
+                               const RunRecord& record) {
+  RunSaver saver(training, files, folder, record);
+  saver.start();
+  saver.wait();
+  if (training.mesh.world() > 1) training.mesh.group("world").barrier();
+  return folder / checkpoint::step_folder_name(training.steps_done);
+}
+
+}  // namespace titan::train
