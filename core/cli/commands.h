@@ -25,6 +25,9 @@ void add_doctor_command(CLI::App& app, int& exit_code);
 void add_plugin_command(CLI::App& app, int& exit_code);
 void add_tokenizer_command(CLI::App& app, int& exit_code);
 
+/// `titan tokenizer render`, a command of `tokenizer`.
+void add_tokenizer_render(CLI::App& tokenizer, int& exit_code);
+
 /// Adds every command to `app`. `exit_code` outlives `app`.
 void add_commands(CLI::App& app, int& exit_code);
 

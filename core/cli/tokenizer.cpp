@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `titan tokenizer encode|decode|check`: text to ids, ids to text, and recorded
-// cases against a tokenizer.
+// cases against a tokenizer. `render` has its own file.
 #include "core/tokenizer/tokenizer.h"
 
 #include <algorithm>
@@ -148,6 +148,7 @@ void add_tokenizer_command(CLI::App& app, int& exit_code) {
                      *options);
   check->footer("Example: titan tokenizer check path/to/tokenizer");
   check->callback([options, &exit_code] { exit_code = run_check(*options); });
+  add_tokenizer_render(*command, exit_code);
 }
 
 }  // namespace titan::cli

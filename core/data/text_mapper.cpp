@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Plain text to one sample: its tokens, all of them targets. Ids pass through.
 #include "core/data/hash.h"
 #include "core/data/sample.h"
 #include "core/tokenizer/tokenizer.h"
