@@ -44,9 +44,20 @@ bool contains_any(std::string_view name) {
       });
 }
 
-// Sanitizer builds: the runtime is in the executable.
+// Sanitizer builds: the sanitizer's runtime stands in for parts of the C and
+// C++ ones, and its symbols carry no version: its own calls, the C++ support
+// functions, operators new and delete.
 bool is_sanitizer_symbol(std::string_view name) {
-  return starts_with_any(name, {"__asan_", "__ubsan_", "__tsan_", "__lsan_"});
+  return starts_with_any(name,
+                         {"__asan_",
+                          "__ubsan_",
+                          "__tsan_",
+                          "__lsan_",
+                          "__cxa_",
+                          "_Znw",
+                          "_Zna",
+                          "_Zdl",
+                          "_Zda"});
 }
 
 }  // namespace

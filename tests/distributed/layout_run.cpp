@@ -59,7 +59,7 @@ Tensors probe_gradients(train::Training& training) {
   Microbatch host;
   int64_t num_targets = 0;
   for (int64_t i = 0; i < training.options.microbatches; ++i) {
-    REQUIRE(training.data->next(host));
+    TITAN_CHECK(training.data->next(host), "data ended inside a step");
     num_targets += host.n_valid;
     microbatches.push_back(train::to_tensors(host));
   }
@@ -80,7 +80,8 @@ Tensors probe_gradients(train::Training& training) {
 void resume(train::Training& training, const std::filesystem::path& folder) {
   auto latest =
       checkpoint::latest_checkpoint(checkpoint::real_file_system(), folder);
-  REQUIRE(latest.reader);
+  // Not REQUIRE: this runs on rank threads, and Catch2 is not thread-safe.
+  TITAN_CHECK(latest.reader.has_value(), "no checkpoint in ", folder.string());
   train::restore_run(training, *latest.reader);
 }
 
