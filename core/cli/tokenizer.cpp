@@ -27,6 +27,7 @@ using Json = nlohmann::json;
 
 // More would scroll the first, which says most, off the screen.
 constexpr size_t kMaxDifferencesShown = 20;
+constexpr int kExitDifferent = 1;  // As diff(1).
 
 struct TokenizerOptions {
   std::string tokenizer;
@@ -89,7 +90,7 @@ int run_check(const TokenizerOptions& options) {
     std::cout << text(
         check.num_cases, " cases, ", num_differences, " differences\n");
   }
-  return num_differences == 0 ? 0 : kExitUserError;
+  return num_differences == 0 ? 0 : kExitDifferent;
 }
 
 CLI::App* add_subcommand(CLI::App& parent,
@@ -100,7 +101,8 @@ CLI::App* add_subcommand(CLI::App& parent,
   command
       ->add_option("tokenizer",
                    options.tokenizer,
-                   "Folder with tokenizer.json, or \"bytes\"")
+                   "Folder with tokenizer.json or tokenizer.model, a file "
+                   "(also FILE.tiktoken#llama3), or \"bytes\"")
       ->required();
   command->add_flag("--json", options.is_json, "Print one JSON object");
   return command;
@@ -112,7 +114,12 @@ void add_tokenizer_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "tokenizer", "Encodes text, decodes ids, checks a tokenizer");
   command->require_subcommand(1);
-  command->footer("Example: titan tokenizer encode assets/tokenizer 'To be'");
+  command->footer(
+      "Examples:\n"
+      "  titan tokenizer encode assets/tokenizer 'To be' --json\n"
+      "  titan tokenizer encode path/to/tokenizer.model --file book.txt\n"
+      "  titan tokenizer encode o200k_base.tiktoken#o200k 'To be'\n"
+      "  titan tokenizer check path/to/tokenizer --json");
   const auto options = std::make_shared<TokenizerOptions>();
 
   CLI::App* encode =
@@ -143,8 +150,8 @@ void add_tokenizer_command(CLI::App& app, int& exit_code) {
   CLI::App* check =
       add_subcommand(*command,
                      "check",
-                     "Runs cases.json beside tokenizer.json; exit code 0 only "
-                     "if all ids and texts match",
+                     "Runs cases.json beside the tokenizer; exit code 0 if all "
+                     "ids and texts match, 1 if any differs",
                      *options);
   check->footer("Example: titan tokenizer check path/to/tokenizer");
   check->callback([options, &exit_code] { exit_code = run_check(*options); });

@@ -2,7 +2,7 @@
 #include "core/generate/text_stream.h"
 
 #include <algorithm>
-#include <array>
+#include <span>
 #include <utility>
 
 namespace titan::generate {
@@ -33,9 +33,21 @@ size_t unfinished_utf8_bytes(std::string_view text) {
   return 0;
 }
 
+// Text of the ids behind the context, which they then become.
+std::string TextStream::take_new_text() {
+  const std::string known =
+      tokenizer_.decode(std::span(ids_).first(num_context_ids_), true);
+  std::string all = tokenizer_.decode(ids_, true);
+  ids_.erase(ids_.begin(), ids_.begin() + num_context_ids_);
+  num_context_ids_ = ids_.size();
+  return all.size() > known.size() ? all.substr(known.size()) : std::string();
+}
+
 std::string TextStream::push(int64_t token) {
-  const std::array<int32_t, 1> ids = {static_cast<int32_t>(token)};
-  waiting_ += tokenizer_.decode(ids, true);
+  ids_.push_back(static_cast<int32_t>(token));
+  // Some decoders write U+FFFD for a character that the next token completes.
+  if (tokenizer_.decode(ids_, true).ends_with("\xEF\xBF\xBD")) return {};
+  waiting_ += take_new_text();
   const size_t kept = unfinished_utf8_bytes(waiting_);
   std::string ready = waiting_.substr(0, waiting_.size() - kept);
   waiting_.erase(0, ready.size());
@@ -43,6 +55,7 @@ std::string TextStream::push(int64_t token) {
 }
 
 std::string TextStream::finish() {
+  waiting_ += take_new_text();
   return std::exchange(waiting_, {});
 }
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tokens to text while they are made. A token may end in the middle of a
-// character: its bytes wait here, so that a terminal sees whole characters.
+// character: its bytes wait here, so that a terminal sees whole characters. And
+// what a token decodes to may depend on the one before (a first space that is
+// dropped), so each is decoded behind those shown last.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/tokenizer/tokenizer.h"
 
@@ -23,7 +26,11 @@ class TextStream {
   std::string finish();
 
  private:
+  std::string take_new_text();
+
   const Tokenizer& tokenizer_;
+  std::vector<int32_t> ids_;  // The context, then what is not shown yet.
+  size_t num_context_ids_ = 0;
   std::string waiting_;
 };
 

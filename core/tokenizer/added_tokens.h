@@ -22,6 +22,7 @@ struct AddedToken {
   bool rstrip = false;       ///< Takes the white space behind it along.
   bool normalized = false;   ///< Searched in the normalised text.
   bool special = false;      ///< Left out by decode(skip_special).
+  bool is_written = true;    ///< Found where a text spells it.
 };
 
 /// A stretch of text: an added token, or (id < 0) text for the model.

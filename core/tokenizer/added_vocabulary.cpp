@@ -45,7 +45,7 @@ std::vector<AddedToken> select(const std::vector<AddedToken>& tokens,
                                const Normalizer* normalizer) {
   std::vector<AddedToken> selected;
   for (AddedToken token : tokens) {
-    if (token.normalized != normalized) continue;
+    if (token.normalized != normalized || !token.is_written) continue;
     token.content = normalized_form(token, normalizer);
     if (!token.content.empty()) selected.push_back(std::move(token));
   }

@@ -50,6 +50,8 @@ ByteLevelBpe::ByteLevelBpe(const ByteLevelFile& file, TokenizerFrame frame)
       bpe_(make_bpe(file)) {
   for (const ByteLevelFile::Token& token : file.tokens)
     tokens_.add(token.bytes, token.id);
+  if (file.patterns.size() == 1)
+    scanner_ = WordScanner::for_pattern(file.patterns[0]);
 }
 
 int64_t ByteLevelBpe::vocab_size() const {
@@ -68,6 +70,14 @@ void ByteLevelBpe::append_section(std::string_view text,
                                   bool,
                                   Scratch& scratch,
                                   std::vector<int32_t>& ids) const {
+  if (scanner_) {
+    while (!text.empty()) {
+      const size_t length = scanner_->piece_length(text);
+      append_piece(text.substr(0, length), scratch, ids);
+      text.remove_prefix(length);
+    }
+    return;
+  }
   scratch.pieces.assign(1, text);
   for (const SplitPattern& pattern : patterns_) {
     scratch.next_pieces.clear();

@@ -9,6 +9,7 @@
 
 #include "core/tokenizer/bpe.h"
 #include "core/tokenizer/text_tokenizer.h"
+#include "core/tokenizer/word_scanner.h"
 
 namespace titan {
 
@@ -55,6 +56,7 @@ class ByteLevelBpe final : public TextTokenizer {
 
   TokenTable tokens_;  // Bytes, not the alphabet's characters.
   std::vector<SplitPattern> patterns_;
+  std::optional<WordScanner> scanner_;  // In place of the only pattern.
   Bpe bpe_;
 };
 

@@ -10,8 +10,8 @@ bool TokenTable::add(std::string_view token, int32_t id) {
   const auto index = static_cast<size_t>(id);
   if (index >= texts_.size()) texts_.resize(index + 1);
   if (texts_[index]) return false;
-  texts_[index] = token;
-  ids_.insert_or_assign(std::string(token), id);
+  const auto [entry, is_new] = ids_.insert_or_assign(std::string(token), id);
+  texts_[index] = &entry->first;
   return true;
 }
 
@@ -23,8 +23,7 @@ std::optional<int32_t> TokenTable::find(std::string_view token) const {
 
 const std::string* TokenTable::text_of(int32_t id) const {
   if (id < 0 || static_cast<size_t>(id) >= texts_.size()) return nullptr;
-  const auto& text = texts_[static_cast<size_t>(id)];
-  return text ? &*text : nullptr;
+  return texts_[static_cast<size_t>(id)];
 }
 
 }  // namespace titan

@@ -24,6 +24,10 @@ using Vocabulary =
 
 class TokenTable {
  public:
+  TokenTable() = default;
+  TokenTable(TokenTable&&) = default;
+  TokenTable& operator=(TokenTable&&) = default;
+
   /// False, and nothing changes, where the id is taken. A text that comes
   /// again is found by its last id.
   bool add(std::string_view token, int32_t id);
@@ -38,7 +42,7 @@ class TokenTable {
 
  private:
   Vocabulary ids_;
-  std::vector<std::optional<std::string>> texts_;  // By id.
+  std::vector<const std::string*> texts_;  // By id; the keys of ids_.
 };
 
 }  // namespace titan

@@ -63,11 +63,13 @@ class Tokenizer {
   SpecialTokens special_tokens_;
 };
 
-/// Loads a tokenizer. `spec` is "bytes" (ids 0 to 255, no special tokens) or a
-/// folder with tokenizer.json and, optionally, tokenizer_config.json, whose
-/// bos_token and eos_token are honoured. UserError: a file is missing or
-/// malformed, or tokenizer.json uses a component that is not implemented
-/// (the message names it; nothing is approximated).
+/// Loads a tokenizer. `spec` is "bytes" (ids 0 to 255, no special tokens), a
+/// file or a folder with one: tokenizer.json, a SentencePiece .model, or
+/// tiktoken's ranks, the latter with its split pattern behind it where the name
+/// does not say it ("ranks.tiktoken#llama3"). tokenizer_config.json and
+/// special_tokens_map.json beside it are honoured (special_tokens.h).
+/// UserError: a file is missing or malformed, or uses a component that is not
+/// implemented (the message names it; nothing is approximated).
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& spec);
 
 }  // namespace titan

@@ -14,8 +14,8 @@
 namespace titan {
 
 /// Largest id that a file may use: bounds the tables that a hostile file can
-/// make us allocate. 64 times the largest vocabulary known (o200k).
-inline constexpr int64_t kMaxTokenId = (1 << 24) - 1;
+/// make us allocate. 16 times the largest vocabulary known (Gemma's).
+inline constexpr int64_t kMaxTokenId = (1 << 22) - 1;
 
 struct TokenizerConfig {
   std::string name;  ///< Path of tokenizer_config.json, for messages.

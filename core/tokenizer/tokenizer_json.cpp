@@ -111,17 +111,28 @@ void require_tokens(const std::vector<int32_t>& ids,
 TokenizerFrame read_frame(const JsonNode& root,
                           const TokenTable& model,
                           const TokenizerConfig& config) {
-  TokenizerFrame frame;
-  frame.added_tokens = read_added_tokens(root["added_tokens"], model);
-  merge_config_tokens(
-      config.added_tokens, model, config.name, frame.added_tokens);
-  frame.normalizer = read_normalizer(root["normalizer"]);
-  frame.around = read_post_processor(root["post_processor"]);
+  TokenizerFrame frame =
+      make_frame(config,
+                 model,
+                 read_added_tokens(root["added_tokens"], model),
+                 read_normalizer(root["normalizer"]),
+                 read_post_processor(root["post_processor"]));
   for (const auto* ids : {&frame.around.before, &frame.around.after})
     require_tokens(*ids, model, frame.added_tokens, root["post_processor"]);
-  frame.special =
-      resolve_special_tokens(config, frame.around, model, frame.added_tokens);
   return frame;
+}
+
+// update_post_processor of transformers: the flag decides, whatever the file's
+// template says.
+void apply_flag(std::optional<bool> adds,
+                const std::optional<SpecialToken>& token,
+                std::vector<int32_t>& side) {
+  if (!adds || !token) return;
+  const auto found = std::find(side.begin(), side.end(), *token->id);
+  if (*adds && found == side.end())
+    side.insert(side.begin(), *token->id);
+  else if (!*adds && found != side.end())
+    side.erase(found);
 }
 
 std::unique_ptr<Tokenizer> read_byte_level(const JsonNode& root,
@@ -164,6 +175,26 @@ std::unique_ptr<Tokenizer> read_tokenizer_json(const JsonFile& file,
   parts.pre_tokenizer = std::move(pre_tokenizer);
   parts.decoder = std::move(decoder);
   return std::make_unique<PipelineTokenizer>(std::move(parts));
+}
+
+TokenizerFrame make_frame(const TokenizerConfig& config,
+                          const TokenTable& model,
+                          std::vector<AddedToken> added,
+                          std::unique_ptr<Normalizer> normalizer,
+                          TokenTemplate around) {
+  TokenizerFrame frame;
+  frame.added_tokens = std::move(added);
+  merge_config_tokens(
+      config.added_tokens, model, config.name, frame.added_tokens);
+  frame.normalizer = std::move(normalizer);
+  frame.around = std::move(around);
+  frame.special =
+      resolve_special_tokens(config, frame.around, model, frame.added_tokens);
+  apply_flag(
+      config.special.add_bos_token, frame.special.bos, frame.around.before);
+  apply_flag(
+      config.special.add_eos_token, frame.special.eos, frame.around.after);
+  return frame;
 }
 
 SpecialTokens resolve_special_tokens(const TokenizerConfig& config,

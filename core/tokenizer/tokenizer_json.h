@@ -26,6 +26,16 @@ std::unique_ptr<Tokenizer> read_tokenizer_json(
     const TokenizerConfig& config,
     TokenizerChoice choice = TokenizerChoice::kFastest);
 
+/// Puts a frame together: merges the config's tokens into `added`, gives roles
+/// their ids, and lets the config's add_bos_token and add_eos_token, where it
+/// has them, decide whether the template has BOS and EOS. UserError: see
+/// merge_config_tokens and resolve_special_tokens.
+TokenizerFrame make_frame(const TokenizerConfig& config,
+                          const TokenTable& model,
+                          std::vector<AddedToken> added,
+                          std::unique_ptr<Normalizer> normalizer,
+                          TokenTemplate around);
+
 /// Gives the roles of `config` their ids. Where the files say nothing about BOS
 /// or EOS, it is the token that the template puts there, if it puts exactly
 /// one. UserError: BOS or EOS has no id.

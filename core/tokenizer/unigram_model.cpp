@@ -27,7 +27,7 @@ PrefixTrie make_trie(const UnigramFile& file) {
 double lowest_score(const UnigramFile& file) {
   double lowest = std::numeric_limits<double>::infinity();
   for (const UnigramFile::Token& token : file.tokens)
-    if (token.is_found_in_text) lowest = std::min(lowest, token.score);
+    if (token.sets_lowest) lowest = std::min(lowest, token.score);
   return lowest;
 }
 
@@ -57,11 +57,13 @@ UnigramModel::UnigramModel(const UnigramFile& file)
     : trie_(make_trie(file)),
       unknown_score_(lowest_score(file) - kUnknownPenalty),
       unk_id_(file.unk_id),
-      byte_fallback_(file.byte_fallback) {
+      byte_fallback_(file.byte_fallback),
+      is_sentencepiece_(file.is_sentencepiece) {
   for (size_t id = 0; id < file.tokens.size(); ++id) {
     tokens_.add(file.tokens[id].text, static_cast<int32_t>(id));
     scores_.push_back(file.tokens[id].score);
   }
+  if (is_sentencepiece_) unknown_score_ = static_cast<float>(unknown_score_);
   byte_ids_ = find_byte_tokens(tokens_);
 }
 
@@ -74,7 +76,10 @@ void UnigramModel::find_best_path(
     const auto begin = static_cast<int64_t>(at);
     const auto offer = [&](size_t end, double score, int32_t id) {
       ModelScratch::PathNode& node = path[end];
-      if (node.begin < 0 || score > node.score) node = {score, begin, id};
+      if (node.begin >= 0 && score <= node.score) return;
+      // Ties depend on it.
+      const double kept = is_sentencepiece_ ? static_cast<float>(score) : score;
+      node = {kept, begin, id};
     };
     size_t end = at;
     next_code_point(piece, end);
@@ -119,7 +124,8 @@ void UnigramModel::append_ids(std::string_view piece,
 // The joined text may be a token after all, or be spelled in bytes.
 void UnigramModel::append_unknown(std::string_view text,
                                   std::vector<int32_t>& ids) const {
-  if (const auto id = tokens_.find(text)) return ids.push_back(*id);
+  const auto id = is_sentencepiece_ ? std::nullopt : tokens_.find(text);
+  if (id) return ids.push_back(*id);
   bool has_all = byte_fallback_;
   for (const char byte : text)
     has_all = has_all && byte_ids_[static_cast<unsigned char>(byte)] >= 0;

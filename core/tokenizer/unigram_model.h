@@ -18,10 +18,14 @@ struct UnigramFile {
     std::string text;
     double score;
     bool is_found_in_text = true;  ///< Not control, unknown or byte tokens.
+    bool sets_lowest = true;  ///< Counts for the score of unknown characters.
   };
   std::vector<Token> tokens;
   std::optional<int32_t> unk_id;
   bool byte_fallback = false;
+  /// Scores add up in float32 and unknown text is spelled character by
+  /// character, as SentencePiece does; else as `tokenizers`.
+  bool is_sentencepiece = false;
 };
 
 class UnigramModel final : public TokenModel {
@@ -43,6 +47,7 @@ class UnigramModel final : public TokenModel {
   std::array<int32_t, 256> byte_ids_;
   std::optional<int32_t> unk_id_;
   bool byte_fallback_;
+  bool is_sentencepiece_;
 };
 
 }  // namespace titan

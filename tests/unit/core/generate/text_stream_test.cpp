@@ -40,4 +40,19 @@ TEST_CASE("a stream of tokens gives the text of the whole", "[unit]") {
   CHECK(shown + stream.finish() == text);
 }
 
+TEST_CASE("a stream keeps the spaces that a decoder puts between tokens",
+          "[unit]") {
+  const std::string data = TITAN_SOURCE_DIR "/tests/unit/core/tokenizer/data/";
+  const std::string text = "Hello the w\xC3\xB6rld  \xF0\x9F\x98\x80 end";
+  for (const char* name : {"spm_bpe", "models/bpe_bytes.model"}) {
+    const auto tokenizer = load_tokenizer(data + name);
+    const auto ids = tokenizer->encode(text, false, false);
+    TextStream stream(*tokenizer);
+    std::string shown;
+    for (const int32_t id : ids) shown += stream.push(id);
+    INFO(name);
+    CHECK(shown + stream.finish() == tokenizer->decode(ids, true));
+  }
+}
+
 }  // namespace titan::generate

@@ -99,7 +99,7 @@ TEST_CASE("a malformed role names file, path and value", "[unit]") {
   CHECK_THAT(message_for("tokenizer_config.json",
                          R"({"added_tokens_decoder": {"-1": "a"}})"),
              Catch::Contains("added_tokens_decoder[\"-1\"]] token id: "
-                             "expected 0 to 16777215, got -1"));
+                             "expected 0 to 4194303, got -1"));
   CHECK_THAT(message_for("tokenizer_config.json", R"({"add_bos_token": 1})"),
              Catch::Contains("add_bos_token] expected true or false, got 1"));
   CHECK_THAT(message_for("tokenizer_config.json", "[1]"),

@@ -106,7 +106,7 @@ TEST_CASE("a wrong reference or type in tokenizer.json is an error", "[unit]") {
   const std::vector<std::tuple<std::string, Json, std::string>> cases = {
       {"/model/vocab/he",
        -1,
-       "model.vocab.he] expected an integer from 0 to 16777215, got -1"},
+       "model.vocab.he] expected an integer from 0 to 4194303, got -1"},
       {"/model/vocab/he", 1ull << 40, "got 1099511627776"},
       {"/model/vocab/he", ~0ull, "got 18446744073709551615"},
       {"/model/vocab/he", 255, "expected an id that no other token has"},
@@ -132,7 +132,7 @@ TEST_CASE("a wrong reference or type in tokenizer.json is an error", "[unit]") {
        "expected a name of special_tokens, got \"<|begin|>\""},
       {"/post_processor/special_tokens/<|begin|>/ids",
        {-900},
-       "from 0 to 16777215, got -900"},
+       "from 0 to 4194303, got -900"},
       {"/post_processor/special_tokens/<|begin|>/ids",
        {900},
        "post_processor] id of a special token: expected that of a token, got "
