@@ -15,6 +15,7 @@
 #include "core/cli/commands.h"
 #include "core/cli/libtorch_facts.h"
 #include "core/config/suggest.h"
+#include "core/op/cpu_allocator.h"
 #include "core/version.h"
 
 namespace titan::cli {
@@ -90,6 +91,7 @@ int run_titan(std::vector<std::string> arguments,
               std::ostream& out,
               std::ostream& err) {
   int exit_code = 0;
+  op::install_cpu_allocator();
   try {
     CLI::App app("Trains generative models from recipes, through plugins.",
                  "titan");

