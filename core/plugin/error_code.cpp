@@ -14,8 +14,8 @@ constexpr CodeInfo kCodes[] = {
     {Code::kNotFound, "NOT_FOUND", "discovery", false, "Check the path, or run `titan plugin list --all` for what was searched."},
     {Code::kAmbiguous, "AMBIGUOUS", "discovery", false, "Remove one of the two files, or name one by its path."},
     {Code::kUntrustedPath, "UNTRUSTED_PATH", "discovery", false, "Make it and its folders yours or root's, writable by nobody else."},
-    {Code::kShaMismatch, "SHA_MISMATCH", "discovery", false, "Restore the pinned file, or pin the new one with `titan plugin lock`."},
-    {Code::kNotPinned, "NOT_PINNED", "discovery", false, "Pin it with `titan plugin lock`."},
+    {Code::kShaMismatch, "SHA_MISMATCH", "discovery", false, "Restore the pinned file, or write the new one's sha256 (`titan plugin inspect FILE` prints it) into plugins.load."},
+    {Code::kNotPinned, "NOT_PINNED", "discovery", false, "Write its sha256 (`titan plugin inspect FILE` prints it) into plugins.load."},
     {Code::kSignature, "SIGNATURE", "discovery", false, "Get the file and its signature from the vendor again."},
     {Code::kNotAFile, "NOT_A_FILE", "discovery", false, "Name the .so file itself."},
     {Code::kUnreadable, "UNREADABLE", "discovery", false, "Give this user read permission."},
@@ -66,7 +66,7 @@ constexpr CodeInfo kCodes[] = {
     {Code::kStuckMapped, "STUCK_MAPPED", "lifecycle", false, "Restart Titan."},
     {Code::kSwapRejected, "SWAP_REJECTED", "lifecycle", false, "Keep the current kernel."},
     {Code::kRankDivergence, "RANK_DIVERGENCE", "lifecycle", false, "Install the same plugins on every rank."},
-    {Code::kGenerationLimit, "GENERATION_LIMIT", "lifecycle", false, "Restart Titan, or raise plugins.max_generations."},
+    {Code::kGenerationLimit, "GENERATION_LIMIT", "lifecycle", false, "Restart Titan."},
 };
 // clang-format on
 

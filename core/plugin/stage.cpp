@@ -30,7 +30,7 @@ constexpr unsigned kMemfdExec = 0x10;
                   step,
                   " to work, got '",
                   std::strerror(error),
-                  "'. Set plugins.stage to the other of memory and dir."));
+                  "'. Does this system allow to map files as executable?"));
 }
 
 bool write_all(int fd, const PluginBytes& file) {
