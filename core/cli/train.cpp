@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `titan train`: a recipe to a trained model.
+#include <cmath>
 #include <cstdlib>
 #include <iomanip>
 #include <iostream>
@@ -9,6 +10,7 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include <titan/error.h>
 
@@ -88,6 +90,22 @@ void log_memory_estimate(train::Session& session,
   }
 }
 
+// The last line of --json, for a run that had finished before as well.
+void print_result_json(const train::RunResult& result) {
+  using Json = nlohmann::ordered_json;
+  const auto number = [](double value) {  // JSON has no NaN
+    return std::isfinite(value) ? Json(value) : Json(nullptr);
+  };
+  Json line = {{"step", result.step},
+               {"final", true},
+               {"loss", number(result.train_loss)},
+               {"train_loss", number(result.train_loss)}};
+  if (result.validation_loss)
+    line["val_loss"] = number(*result.validation_loss);
+  if (!result.sample.empty()) line["sample"] = result.sample;
+  std::cout << line << std::endl;
+}
+
 void print_result(const train::RunResult& result) {
   if (!result.sample.empty())
     std::cout << "--- sample\n" << result.sample << "\n---\n";
@@ -139,7 +157,8 @@ int run_train(const TrainOptions& options) {
                            {"tp", shape.tp}},
                           run_rank);
   }
-  if (result.exit_code == 0 && !options.is_json) print_result(result);
+  if (result.exit_code == 0)
+    options.is_json ? print_result_json(result) : print_result(result);
   return result.exit_code;
 }
 
