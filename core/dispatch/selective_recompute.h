@@ -20,33 +20,34 @@ class RecomputeCache {
   bool empty() const;
 };
 
-/// Forward: runs everything, keeps the outputs of `ops` ("titan::attention").
-class SaveOutputs : public Mode {
+/// What both share: which ops, and where their outputs are kept.
+class RecomputeMode : public Mode {
  public:
-  SaveOutputs(std::set<std::string> ops, RecomputeCache& cache)
+  RecomputeMode(std::set<std::string> ops, RecomputeCache& cache)
       : ops_(std::move(ops)), cache_(cache) {}
-  void call(const c10::OperatorHandle& op,
-            c10::DispatchKeySet keys,
-            torch::jit::Stack* stack) override;
 
- private:
+ protected:
   std::set<std::string> ops_;
   RecomputeCache& cache_;
 };
 
-/// Recompute: takes kept outputs out of the cache instead of running the op.
-/// BugError when the recompute calls a listed op more often than forward did.
-class ReuseOutputs : public Mode {
+/// Forward: runs everything, keeps the outputs of `ops` ("titan::attention").
+class SaveOutputs final : public RecomputeMode {
  public:
-  ReuseOutputs(std::set<std::string> ops, RecomputeCache& cache)
-      : ops_(std::move(ops)), cache_(cache) {}
+  using RecomputeMode::RecomputeMode;
   void call(const c10::OperatorHandle& op,
             c10::DispatchKeySet keys,
             torch::jit::Stack* stack) override;
+};
 
- private:
-  std::set<std::string> ops_;
-  RecomputeCache& cache_;
+/// Recompute: takes kept outputs out of the cache instead of running the op.
+/// BugError when the recompute calls a listed op more often than forward did.
+class ReuseOutputs final : public RecomputeMode {
+ public:
+  using RecomputeMode::RecomputeMode;
+  void call(const c10::OperatorHandle& op,
+            c10::DispatchKeySet keys,
+            torch::jit::Stack* stack) override;
 };
 
 }  // namespace titan::dispatch
