@@ -21,7 +21,14 @@ constexpr std::string_view kParallel = R"json({
       "description": "ranks that share the experts, folded over dp_shard x cp x tp"},
     "planners": {"type": "array", "items": {"type": "string"}, "default": [],
       "description": "ids of the planners that replace the built-in choice"},
-    "schedule": {"type": "string", "default": "1f1b", "description": "pipeline schedule (pp > 1 only)"}
+    "schedule": {"type": "string", "default": "1f1b",
+      "description": "pipeline schedule (refused with pp 1, where it would do nothing)"},
+    "pipeline_input_weight": {"type": "integer", "minimum": 0, "default": 1, "x-unit": "layers",
+      "description": "what comes before the layers weighs this much when stages are cut (pp > 1 only)"},
+    "pipeline_output_weight": {"type": "integer", "minimum": 0, "default": 1, "x-unit": "layers",
+      "description": "what comes after the layers (norm, head) weighs this much (pp > 1 only)"},
+    "reshard_after_forward": {"type": "string", "enum": ["default", "always", "never"], "default": "default",
+      "description": "give gathered parameters back after forward and gather them again in backward; default: yes without a pipeline, but for the last bucket (dp_shard > 1 only)"}
   }})json";
 
 constexpr std::string_view kKernels = R"json({

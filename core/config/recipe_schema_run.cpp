@@ -82,7 +82,9 @@ constexpr std::string_view kRecompute = R"json({
     "mode": {"type": "string", "enum": ["none", "full", "selective"], "default": "none",
       "description": "full: keep only the inputs of each block; selective: keep also the outputs of save_ops"},
     "save_ops": {"type": "array", "items": {"type": "string", "format": "op_id"}, "default": [],
-      "description": "ops whose outputs are kept (selective only)"}
+      "description": "ops whose outputs are kept (selective only)"},
+    "match": {"type": ["string", "null"], "default": null,
+      "description": "glob over item names, such as layers.*: the items that compute again (with a mode only); null: every block"}
   }})json";
 
 }  // namespace

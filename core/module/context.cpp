@@ -34,6 +34,11 @@ const BatchTensors& Context::batch() const {
   return *batch_;
 }
 
+BufferSource& Context::buffers() const {
+  TITAN_CHECK(buffers_ != nullptr, "[context] buffer: nobody holds buffers");
+  return *buffers_;
+}
+
 std::vector<at::Tensor> Context::call(Module& module,
                                       std::vector<at::Tensor> in,
                                       size_t num_out) {
@@ -205,10 +210,8 @@ int32_t buffer(titan_context* context,
                titan_tensor* out,
                titan_error* error) {
   return guard_call(error, [&] {
-    const auto& buffers = context_of(context).buffers();
-    const auto found = buffers.find(reinterpret_cast<const Buffer*>(buffer));
-    TITAN_CHECK(found != buffers.end(), "[context] buffer: not materialised");
-    *out = op::new_handle(found->second);
+    *out = op::new_handle(context_of(context).buffers().value(
+        *reinterpret_cast<const Buffer*>(buffer)));
   });
 }
 
@@ -217,11 +220,10 @@ int32_t accumulate(titan_context* context,
                    titan_tensor value,
                    titan_error* error) {
   return guard_call(error, [&] {
-    auto& buffers = context_of(context).buffers();
-    const auto found = buffers.find(reinterpret_cast<const Buffer*>(buffer));
-    TITAN_CHECK(found != buffers.end(), "[context] buffer: not materialised");
-    if (!context_of(context).is_recompute())
-      found->second.add_(op::borrow(value).detach());
+    const Context& of = context_of(context);
+    if (of.mode() != TITAN_MODE_TRAIN || of.is_recompute()) return;
+    of.buffers().accumulate(*reinterpret_cast<const Buffer*>(buffer),
+                            op::borrow(value));
   });
 }
 

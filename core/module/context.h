@@ -27,6 +27,7 @@ struct BatchTensors {
   at::Tensor positions;     // [T] int32
   at::Tensor global_index;  // [T] int64
   std::map<std::string, at::Tensor> extras;
+  std::map<std::string, double> counts;  // named counts for added losses
 
   /// Undefined when there is no such field.
   at::Tensor find(std::string_view name) const;
@@ -39,6 +40,14 @@ class ParameterSource {
   /// The whole tensor (local under tensor parallelism) in compute dtype; valid
   /// while its bucket is unsharded.
   virtual at::Tensor compute(const Parameter& parameter) = 0;
+};
+
+/// Where forward gets its buffers, and where it leaves what a step adds.
+class BufferSource {
+ public:
+  virtual ~BufferSource() = default;
+  virtual at::Tensor value(const Buffer& buffer) = 0;
+  virtual void accumulate(const Buffer& buffer, const at::Tensor& value) = 0;
 };
 
 /// What happens around modules under tensor and context parallelism. The plan
@@ -79,6 +88,8 @@ class Context {
   int32_t mode() const { return mode_; }
   void set_batch(const BatchTensors* batch) { batch_ = batch; }
   const BatchTensors& batch() const;
+  void set_buffers(BufferSource* buffers) { buffers_ = buffers; }
+  BufferSource& buffers() const;
   void set_transitions(Transitions* transitions) { transitions_ = transitions; }
   void set_cache(KeyValueCache* cache) { cache_ = cache; }
   /// In the second forward of a recomputed item: statistics, losses and metrics
@@ -103,7 +114,6 @@ class Context {
   std::vector<AddedLoss>& added_losses() { return added_losses_; }
   std::map<std::string, at::Tensor>& metrics() { return metrics_; }
   std::map<std::string, at::Tensor>& side_inputs() { return side_inputs_; }
-  std::map<const Buffer*, at::Tensor>& buffers() { return buffers_; }
 
   titan_context* as_abi() { return reinterpret_cast<titan_context*>(this); }
 
@@ -117,13 +127,13 @@ class Context {
   int32_t mode_;
   bool is_recompute_ = false;
   const BatchTensors* batch_ = nullptr;
+  BufferSource* buffers_ = nullptr;
   Transitions* transitions_ = nullptr;
   KeyValueCache* cache_ = nullptr;
   Observer observer_;
   std::vector<AddedLoss> added_losses_;
   std::map<std::string, at::Tensor> metrics_;
   std::map<std::string, at::Tensor> side_inputs_;
-  std::map<const Buffer*, at::Tensor> buffers_;
 };
 
 /// The table that plugins call; one per process.

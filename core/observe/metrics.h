@@ -3,7 +3,7 @@
 // (metrics_jsonl.cpp), TensorBoard (tensorboard.cpp), the terminal
 // (metrics_terminal.cpp); plugins of kind `logger` add more. Names that tools
 // rely on: loss, grad_norm, lr, tokens_s, tflops_s, mfu_percent, memory_mib,
-// eta_seconds.
+// eta_seconds; loss/main and loss/<name> where a model adds losses.
 #pragma once
 
 #include <cstdint>

@@ -91,6 +91,19 @@ constexpr Column kColumns[] = {
     {"eta_seconds", "eta", duration},
 };
 
+// "  (main 4.1200 balance 0.0120)" where the model adds losses of its own.
+std::string loss_terms(const MetricRecord& record) {
+  constexpr std::string_view kPrefix = "loss/";
+  std::string terms;
+  for (const auto& [name, value] : record.values)
+    if (name.starts_with(kPrefix))
+      terms += text(terms.empty() ? "" : " ",
+                    name.substr(kPrefix.size()),
+                    ' ',
+                    fixed_4(value));
+  return terms.empty() ? "" : text(" (", terms, ')');
+}
+
 // A record of other things (a validation) has its own line in the log.
 bool has_column(const MetricRecord& record) {
   return std::any_of(
@@ -136,6 +149,7 @@ std::string terminal_line(const MetricRecord& record, int64_t num_steps) {
     if (!value) continue;
     line.append("  ").append(column.label).append(" ");
     line.append(column.format(*value));
+    if (column.name == std::string_view("loss")) line += loss_terms(record);
   }
   return line;
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The plan that needs no planner: one stage, microbatch after microbatch.
-#include "core/parallel/executor.h"
 #include "core/parallel/planner.h"
+#include "core/parallel/stage_items.h"
 
 namespace titan::parallel {
 
 Plan default_plan(const module::ModuleTree& tree, int64_t microbatches) {
   Plan plan;
   StagePlan stage;
-  stage.items = Executor::item_names(tree);
+  stage.items = item_names(tree);
   for (int64_t i = 0; i < microbatches; ++i) {
     stage.actions.push_back({Action::Kind::kForward, i});
     stage.actions.push_back({Action::Kind::kBackward, i});

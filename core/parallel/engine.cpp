@@ -15,6 +15,7 @@
 #include "core/module/initialise.h"
 #include "core/op/select.h"
 #include "core/parallel/bucket_storage.h"
+#include "core/parallel/squared_norm.h"
 
 namespace titan::parallel {
 namespace {
@@ -148,7 +149,9 @@ ParameterEngine::ParameterEngine(const module::ModuleTree& tree,
                                  const std::vector<std::string>& stage_items,
                                  const dist::Mesh& mesh,
                                  const Precision& precision)
-    : mesh_(mesh), precision_(precision) {
+    : mesh_(mesh),
+      precision_(precision),
+      buffer_store_(tree, stage_items, precision.compute) {
   for (const BucketPlan& bucket_plan : plan.buckets) {
     auto bucket = std::make_unique<Bucket>();
     bucket->plan = bucket_plan;
@@ -461,11 +464,7 @@ at::Tensor ParameterEngine::squared_gradient_norm() const {
         replicas(part).index == 0)
       gradients.push_back(gradient_part);
   }
-  at::Tensor total = at::zeros({}, at::kDouble);
-  if (!gradients.empty()) {
-    const auto norms = at::_foreach_norm(gradients, 2);
-    total = at::stack(norms).to(at::kDouble).square().sum();
-  }
+  at::Tensor total = squared_norm(gradients);
   if (mesh_.world() > 1) mesh_.group("world").all_reduce(total);
   return total;
 }

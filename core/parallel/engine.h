@@ -19,6 +19,7 @@
 #include "core/layout/region.h"
 #include "core/module/context.h"
 #include "core/module/tree.h"
+#include "core/parallel/buffer_store.h"
 #include "core/parallel/plan.h"
 #include "core/parallel/precision.h"
 
@@ -102,6 +103,10 @@ class ParameterEngine final : public module::ParameterSource {
   /// world; float64 scalar. Collective over world.
   at::Tensor squared_gradient_norm() const;
 
+  /// Of the stage's modules, with their first values after construction.
+  BufferStore& buffers() { return buffer_store_; }
+  const BufferStore& buffers() const { return buffer_store_; }
+
   const dist::Mesh& mesh() const { return mesh_; }
   const Precision& precision() const { return precision_; }
   int64_t bytes_parameters() const;
@@ -117,6 +122,7 @@ class ParameterEngine final : public module::ParameterSource {
 
   const dist::Mesh& mesh_;
   Precision precision_;
+  BufferStore buffer_store_;
   std::vector<LocalPart> parts_;
   std::unordered_map<const module::Parameter*, size_t> part_index_;
   std::vector<std::unique_ptr<Bucket>> buckets_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -15,7 +16,7 @@
 #include "core/dispatch/selective_recompute.h"
 #include "core/observe/spans.h"
 #include "core/op/catalogue.h"
-#include "core/op/select.h"
+#include "core/parallel/stage_link.h"
 
 namespace titan::parallel {
 namespace {
@@ -24,9 +25,6 @@ using module::BatchTensors;
 using module::CarrySpec;
 using module::Context;
 using module::Parameter;
-
-// Tags of point-to-point messages: microbatch * kMaxCarry + tensor.
-constexpr int64_t kMaxCarry = 64;
 
 constexpr std::string_view kLossOp = "titan.fused_linear_cross_entropy/1";
 
@@ -40,17 +38,6 @@ std::unique_ptr<op::Slot> make_loss_slot(const module::ModuleTree& tree) {
       op::Attributes{{"logit_scale", output.logit_scale},
                      {"logit_cap", output.logit_cap}},
       tree.selector());
-}
-
-RecomputeRule recompute_rule(const Plan& plan, const std::string& fqn) {
-  RecomputeRule found;
-  for (const RecomputeRule& rule : plan.recompute)
-    if (op::fqn_matches(rule.match, fqn)) found = rule;
-  return found;
-}
-
-bool is_float(const at::Tensor& tensor) {
-  return tensor.defined() && at::isFloatingType(tensor.scalar_type());
 }
 
 // "titan.attention/1" -> "titan::attention"; ATen ops are named as they are.
@@ -74,26 +61,14 @@ std::optional<dispatch::ModeGuard> scope_of(const RecomputeRule& rule,
 // one's begins.
 at::Tensor cut(const at::Tensor& tensor, bool requires_grad) {
   at::Tensor leaf = tensor.detach();
-  if (requires_grad && is_float(leaf)) leaf.requires_grad_(true);
+  if (requires_grad) leaf.requires_grad_(true);
   return leaf;
 }
 
 }  // namespace
 
-struct Executor::StageItem {
-  std::string name;
-  module::Module* module = nullptr;
-  std::vector<CarrySpec> carry;  // what it passes on
-  std::vector<std::string> batch_inputs;
-  std::vector<Parameter*> parameters;
-  RecomputeRule recompute;
-  bool is_output = false;
-  const char* forward_span = "";  // names in traces
-  const char* backward_span = "";
-};
-
 struct Executor::ItemRun {
-  std::vector<at::Tensor> inputs;   // leaves
+  std::vector<at::Tensor> inputs;   // leaves: carry, then side inputs
   std::vector<at::Tensor> outputs;  // with their graph, unless recomputed
   std::vector<module::AddedLoss> added;
   dispatch::RecomputeCache kept;  // selective recompute: outputs of save_ops
@@ -106,20 +81,14 @@ struct Executor::MicrobatchRun {
   int64_t index = 0;
   Context context;
   std::vector<ItemRun> items;
-  std::vector<at::Tensor> carry;  // between items
+  std::vector<at::Tensor> carry;     // between items
+  std::vector<at::Tensor> received;  // from the stage before
+  std::vector<at::Tensor> towers;    // their outputs, as far as they are known
+  std::vector<at::Tensor> tower_gradients;  // summed over users
   bool with_gradients = false;
 };
 
 Executor::~Executor() = default;
-
-std::vector<std::string> Executor::item_names(const module::ModuleTree& tree) {
-  std::vector<std::string> names;
-  for (const module::Item& item : tree.root_sequence().items)
-    names.push_back(item.module->fqn);
-  if (tree.output().kind == TITAN_OUTPUT_LANGUAGE_MODEL)
-    names.push_back(tree.output().head->fqn);
-  return names;
-}
 
 const StagePlan& Executor::stage() const {
   return plan_.stages[static_cast<size_t>(mesh_.coordinate("pp"))];
@@ -134,45 +103,9 @@ Executor::Executor(module::ModuleTree& tree,
       engine_(engine),
       mesh_(mesh),
       tensor_parallel_(tree, plan, mesh, engine),
-      loss_slot_(make_loss_slot(tree)) {
-  TITAN_USER_CHECK(tree.sequences().size() == 1,
-                   "[model] sequences: expected one (towers cannot be executed "
-                   "yet, only built), got ",
-                   tree.sequences().size());
-  const auto& mine = stage().items;
-  const std::vector<CarrySpec>* before = nullptr;
-  for (const module::Item& item : tree.root_sequence().items) {
-    const bool is_mine =
-        std::find(mine.begin(), mine.end(), item.module->fqn) != mine.end();
-    if (is_mine) {
-      if (items_.empty() && before != nullptr) received_ = *before;
-      items_.push_back({item.module->fqn,
-                        item.module,
-                        item.carry,
-                        item.batch_inputs,
-                        tree.parameters_of(*item.module),
-                        recompute_rule(plan, item.module->fqn),
-                        false,
-                        intern_span_name("forward " + item.module->fqn),
-                        intern_span_name("backward " + item.module->fqn)});
-    }
-    before = &item.carry;
-  }
-  const module::Output& output = tree.output();
-  if (output.head != nullptr &&
-      std::find(mine.begin(), mine.end(), output.head->fqn) != mine.end()) {
-    if (items_.empty() && before != nullptr) received_ = *before;
-    items_.push_back({output.head->fqn,
-                      output.head,
-                      {},
-                      {},
-                      tree.parameters_of(*output.head),
-                      {},
-                      true,
-                      intern_span_name("forward " + output.head->fqn),
-                      intern_span_name("backward " + output.head->fqn)});
-  }
-}
+      parts_(
+          stage_items(tree, plan, static_cast<size_t>(mesh.coordinate("pp")))),
+      loss_slot_(make_loss_slot(tree)) {}
 
 std::unique_ptr<Executor::MicrobatchRun>
 Executor::start(const BatchTensors& batch, int64_t index, int32_t mode) {
@@ -180,10 +113,13 @@ Executor::start(const BatchTensors& batch, int64_t index, int32_t mode) {
   run->batch = &batch;
   run->index = index;
   run->context.set_batch(&batch);
+  run->context.set_buffers(&engine_.buffers());
   if (tensor_parallel_.is_active())
     run->context.set_transitions(&tensor_parallel_);
   if (observer_) run->context.set_observer(observer_);
-  run->items.resize(items_.size());
+  run->items.resize(parts_.items.size());
+  run->towers.resize(parts_.tower_outputs.size());
+  run->tower_gradients.resize(parts_.tower_outputs.size());
   return run;
 }
 
@@ -213,13 +149,19 @@ at::Tensor Executor::loss(const BatchTensors& batch, const at::Tensor& hidden) {
 std::vector<at::Tensor> Executor::compute_item(
     StageItem& item,
     MicrobatchRun& run,
-    const std::vector<at::Tensor>& carry) {
+    const std::vector<at::Tensor>& inputs) {
   if (item.is_output) {
-    at::Tensor sum = loss(*run.batch, carry.front());
+    at::Tensor sum = loss(*run.batch, inputs.front());
     if (observer_) observer_("loss", sum);
     return {sum};
   }
-  std::vector<at::Tensor> in = carry;
+  const auto num_carry =
+      static_cast<std::ptrdiff_t>(inputs.size() - item.side_inputs.size());
+  std::vector<at::Tensor> in(inputs.begin(), inputs.begin() + num_carry);
+  run.context.side_inputs().clear();
+  for (size_t i = 0; i < item.side_inputs.size(); ++i)
+    run.context.side_inputs()[item.side_inputs[i].name] =
+        inputs[static_cast<size_t>(num_carry) + i];
   for (const std::string& name : item.batch_inputs) {
     in.push_back(run.batch->find(name));
     TITAN_USER_CHECK(in.back().defined(),
@@ -241,12 +183,25 @@ std::vector<at::Tensor> Executor::compute_item(
   return out;
 }
 
+void Executor::cut_inputs(const StageItem& item,
+                          MicrobatchRun& run,
+                          ItemRun& record) {
+  record.inputs.clear();
+  const auto add = [&](const at::Tensor& value, const CarrySpec& spec) {
+    record.inputs.push_back(
+        cut(value, run.with_gradients && has_gradient(spec, value)));
+  };
+  for (size_t i = 0; i < run.carry.size(); ++i)
+    add(run.carry[i], item.carry_in[i]);
+  for (const StageItem::SideInput& side : item.side_inputs)
+    add(run.towers[side.tower_output],
+        parts_.tower_outputs[side.tower_output].spec);
+}
+
 void Executor::run_item(StageItem& item, MicrobatchRun& run, ItemRun& record) {
   const Span span(item.forward_span, {{"microbatch", run.index}});
   engine_.unshard(item.parameters);
-  record.inputs.clear();
-  for (const at::Tensor& tensor : run.carry)
-    record.inputs.push_back(cut(tensor, run.with_gradients));
+  cut_inputs(item, run, record);
   run.context.added_losses().clear();
   if (!run.with_gradients) {
     run.carry = compute_item(item, run, record.inputs);
@@ -262,42 +217,83 @@ void Executor::run_item(StageItem& item, MicrobatchRun& run, ItemRun& record) {
     const auto scope = scope_of(item.recompute, saving);
     run.carry = compute_item(item, run, record.inputs);
   }
+  if (item.ends_tower) {
+    for (size_t i = 0; i < run.carry.size(); ++i)
+      run.towers[item.first_tower_output + i] = run.carry[i].detach();
+    run.carry.clear();
+  }
   engine_.release(item.parameters, false);
 }
 
-std::vector<at::Tensor> Executor::receive_carry(const MicrobatchRun& run) {
-  dist::Group& pp = mesh_.group("pp");
-  std::vector<at::Tensor> carry;
-  for (size_t i = 0; i < received_.size(); ++i) {
-    std::vector<int64_t> dims = received_[i].dims;
-    for (int64_t& extent : dims)
-      if (extent == TITAN_DIM_TOKENS) extent = run.batch->tokens.size(0);
-    const auto dtype = received_[i].dtype == TITAN_DTYPE_COMPUTE
-                           ? engine_.precision().compute
-                           : static_cast<at::ScalarType>(received_[i].dtype);
-    at::Tensor tensor = at::empty(dims, dtype);
-    pp.receive(
-        tensor, pp.rank() - 1, run.index * kMaxCarry + static_cast<int64_t>(i));
-    carry.push_back(tensor);
-  }
-  return carry;
+std::vector<CarrySpec> Executor::crossing(
+    const std::vector<CarrySpec>& carry,
+    const std::vector<size_t>& sides) const {
+  std::vector<CarrySpec> specs = carry;
+  for (const size_t side : sides)
+    specs.push_back(parts_.tower_outputs[side].spec);
+  return specs;
 }
 
-void Executor::send_carry(const MicrobatchRun& run) {
+void Executor::receive_inputs(MicrobatchRun& run) {
   dist::Group& pp = mesh_.group("pp");
-  for (size_t i = 0; i < run.carry.size(); ++i)
-    pp.send(run.carry[i].detach(),
-            pp.rank() + 1,
-            run.index * kMaxCarry + static_cast<int64_t>(i));
+  StageLink link(pp, pp.rank() - 1, run.index);
+  run.received = link.receive(crossing(parts_.received, parts_.received_sides),
+                              run.batch->tokens.size(0),
+                              engine_.precision().compute);
+  const size_t num_carry = parts_.received.size();
+  run.carry.assign(
+      run.received.begin(),
+      run.received.begin() + static_cast<std::ptrdiff_t>(num_carry));
+  for (size_t i = 0; i < parts_.received_sides.size(); ++i)
+    run.towers[parts_.received_sides[i]] = run.received[num_carry + i];
+}
+
+// What this stage sends: the last carry, then tower outputs.
+std::vector<at::Tensor> Executor::outputs_of(const MicrobatchRun& run) const {
+  std::vector<at::Tensor> tensors = run.carry;
+  for (const size_t side : parts_.sent_sides)
+    tensors.push_back(run.towers[side]);
+  return tensors;
+}
+
+std::vector<CarrySpec> Executor::output_specs() const {
+  const StageItem& last = parts_.items.back();
+  return crossing(last.ends_tower ? std::vector<CarrySpec>() : last.carry,
+                  parts_.sent_sides);
 }
 
 void Executor::forward(MicrobatchRun& run, bool with_gradients) {
   run.with_gradients = with_gradients;
   const int64_t stages = mesh_.size("pp"), mine = mesh_.coordinate("pp");
-  if (mine > 0) run.carry = receive_carry(run);
-  for (size_t i = 0; i < items_.size(); ++i)
-    run_item(items_[i], run, run.items[i]);
-  if (mine + 1 < stages) send_carry(run);
+  dist::Group& pp = mesh_.group("pp");
+  if (mine > 0) receive_inputs(run);
+  for (size_t i = 0; i < parts_.items.size(); ++i) {
+    run_item(parts_.items[i], run, run.items[i]);
+    if (with_gradients) collect_losses(run);
+  }
+  if (mine + 1 < stages)
+    StageLink(pp, pp.rank() + 1, run.index)
+        .send(output_specs(), outputs_of(run), run.batch->tokens.size(0));
+}
+
+// Values are those of the forward; under recompute the second one gives the
+// gradients.
+void Executor::collect_losses(MicrobatchRun& run) {
+  at::NoGradGuard no_grad;
+  for (const module::AddedLoss& added : run.context.added_losses()) {
+    NamedLoss& loss = result_.losses[added.name];
+    TITAN_USER_CHECK(
+        loss.normaliser.empty() || loss.normaliser == added.normaliser,
+        "[model] loss '",
+        added.name,
+        "' normaliser: expected one for all, ",
+        loss.normaliser,
+        ", got ",
+        added.normaliser);
+    loss.normaliser = added.normaliser;
+    const at::Tensor sum = added.sum.detach().to(at::kDouble).reshape({});
+    loss.sum = loss.sum.defined() ? loss.sum + sum : sum;
+  }
 }
 
 std::vector<at::Tensor> Executor::backward_item(
@@ -341,7 +337,9 @@ std::vector<at::Tensor> Executor::backward_item(
                      "'");
     if (!added.sum.requires_grad()) continue;
     outputs.push_back(added.sum);
-    seeds.push_back(at::full_like(added.sum, 1.0 / count->second));
+    // Of nothing there is no mean.
+    const double weight = count->second == 0 ? 0 : 1.0 / count->second;
+    seeds.push_back(at::full_like(added.sum, weight));
   }
   std::vector<at::Tensor> wanted;
   for (const at::Tensor& input : record.inputs)
@@ -380,66 +378,92 @@ std::vector<at::Tensor> Executor::backward_item(
   return input_gradients;
 }
 
-void Executor::backward(MicrobatchRun& run,
-                        const std::map<std::string, double>& normalisers) {
-  const int64_t stages = mesh_.size("pp"), mine = mesh_.coordinate("pp");
+void Executor::add_tower_gradients(MicrobatchRun& run,
+                                   const std::vector<size_t>& outputs,
+                                   const at::Tensor* gradients) {
+  at::NoGradGuard no_grad;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!gradients[i].defined()) continue;
+    at::Tensor& sum = run.tower_gradients[outputs[i]];
+    sum = sum.defined() ? sum + gradients[i] : gradients[i];
+  }
+}
+
+// Gradients of what the stage gave: its last carry, or the loss.
+std::vector<at::Tensor> Executor::first_gradients(
+    MicrobatchRun& run,
+    const std::map<std::string, double>& normalisers) {
   dist::Group& pp = mesh_.group("pp");
-  std::vector<at::Tensor> gradients;
-  if (mine + 1 == stages) {
-    TITAN_USER_CHECK(items_.back().is_output,
+  if (mesh_.coordinate("pp") + 1 == mesh_.size("pp")) {
+    TITAN_USER_CHECK(parts_.items.back().is_output,
                      "[model] output: expected a language model head, got a "
                      "tensor output. Training needs a loss.");
-    gradients = {
-        at::full_like(run.carry.front(), 1.0 / normalisers.at("tokens"))};
-  } else {
-    for (size_t i = 0; i < run.carry.size(); ++i) {
-      gradients.emplace_back();
-      if (!is_float(run.carry[i])) continue;  // ids have no gradient
-      gradients.back() = at::empty_like(run.carry[i]);
-      pp.receive(gradients.back(),
-                 pp.rank() + 1,
-                 run.index * kMaxCarry + static_cast<int64_t>(i));
-    }
+    return {at::full_like(run.carry.front(), 1.0 / normalisers.at("tokens"))};
   }
+  std::vector<at::Tensor> gradients =
+      StageLink(pp, pp.rank() + 1, run.index)
+          .receive_gradients(output_specs(), outputs_of(run));
+  const size_t num_carry = run.carry.size();
+  add_tower_gradients(run, parts_.sent_sides, gradients.data() + num_carry);
+  gradients.resize(num_carry);
+  return gradients;
+}
+
+void Executor::backward(MicrobatchRun& run,
+                        const std::map<std::string, double>& normalisers) {
+  std::vector<at::Tensor> gradients = first_gradients(run, normalisers);
   run.carry.clear();
-  std::vector<at::Tensor> received = run.items.front().inputs;
-  for (size_t i = items_.size(); i-- > 0;)
-    gradients =
-        backward_item(items_[i], run, run.items[i], gradients, normalisers);
-  if (mine == 0) return;
-  for (size_t i = 0; i < received.size(); ++i) {
-    if (!is_float(received[i])) continue;
-    // A stage that did not use a carry still owes its zero.
-    const at::Tensor gradient =
-        gradients[i].defined() ? gradients[i] : at::zeros_like(received[i]);
-    pp.send(gradient,
-            pp.rank() - 1,
-            run.index * kMaxCarry + static_cast<int64_t>(i));
+  for (size_t i = parts_.items.size(); i-- > 0;) {
+    StageItem& item = parts_.items[i];
+    if (item.ends_tower) {
+      const auto first = run.tower_gradients.begin() +
+                         static_cast<std::ptrdiff_t>(item.first_tower_output);
+      gradients.assign(first,
+                       first + static_cast<std::ptrdiff_t>(item.carry.size()));
+    }
+    gradients = backward_item(item, run, run.items[i], gradients, normalisers);
+    std::vector<size_t> sides;
+    for (const StageItem::SideInput& side : item.side_inputs)
+      sides.push_back(side.tower_output);
+    const size_t num_carry = gradients.size() - sides.size();
+    add_tower_gradients(run, sides, gradients.data() + num_carry);
+    gradients.resize(num_carry);
   }
+  if (mesh_.coordinate("pp") == 0) return;
+  for (const size_t side : parts_.received_sides)
+    gradients.push_back(run.tower_gradients[side]);
+  dist::Group& pp = mesh_.group("pp");
+  StageLink(pp, pp.rank() - 1, run.index)
+      .send_gradients(crossing(parts_.received, parts_.received_sides),
+                      gradients,
+                      run.received);
 }
 
 StageResult Executor::train(const std::vector<BatchTensors>& microbatches,
                             const std::map<std::string, double>& normalisers) {
-  StageResult result;
-  result.loss_sum = at::zeros({}, at::kDouble);
+  result_ = {};
+  result_.loss_sum = at::zeros({}, at::kDouble);
+  engine_.buffers().discard();
   const bool is_last = mesh_.coordinate("pp") + 1 == mesh_.size("pp");
   std::map<int64_t, std::unique_ptr<MicrobatchRun>> runs;
   for (const Action& action : stage().actions) {
+    TITAN_CHECK(action.microbatch < static_cast<int64_t>(microbatches.size()),
+                "[executor] microbatches: expected as many as the plan has");
     if (action.kind == Action::Kind::kForward) {
       auto run = start(microbatches[static_cast<size_t>(action.microbatch)],
                        action.microbatch,
                        TITAN_MODE_TRAIN);
       forward(*run, true);
-      if (is_last) result.loss_sum += run->carry.front().detach();
+      if (is_last) result_.loss_sum += run->carry.front().detach();
       for (const auto& [name, value] : run->context.metrics())
-        result.metrics[name] = value;
+        result_.metrics[name] = value;
       runs[action.microbatch] = std::move(run);
     } else {
       backward(*runs.at(action.microbatch), normalisers);
       runs.erase(action.microbatch);
     }
   }
-  return result;
+  return std::exchange(result_, {});
 }
 
 at::Tensor Executor::evaluate(const BatchTensors& batch) {
@@ -461,9 +485,9 @@ at::Tensor Executor::logits(const BatchTensors& batch,
   at::NoGradGuard no_grad;
   auto run = start(batch, 0, mode);
   run->context.set_cache(cache);
-  for (size_t i = 0; i + 1 < items_.size(); ++i)
-    run_item(items_[i], *run, run->items[i]);
-  StageItem& head = items_.back();
+  for (size_t i = 0; i + 1 < parts_.items.size(); ++i)
+    run_item(parts_.items[i], *run, run->items[i]);
+  StageItem& head = parts_.items.back();
   engine_.unshard(head.parameters);
   at::Tensor hidden_TD = run->carry.front();
   if (last_token_only)

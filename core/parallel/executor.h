@@ -20,20 +20,27 @@
 #include "core/module/tree.h"
 #include "core/parallel/engine.h"
 #include "core/parallel/plan.h"
+#include "core/parallel/stage_items.h"
 #include "core/parallel/tensor_parallel.h"
 
 namespace titan::parallel {
 
 /// What a step's microbatches gave on this rank (not yet reduced over ranks).
+struct NamedLoss {
+  at::Tensor sum;  // float64 scalar
+  std::string normaliser;
+};
+
 struct StageResult {
   at::Tensor loss_sum;  // float64 scalar: sum over valid tokens; 0 elsewhere
+  std::map<std::string, NamedLoss> losses;  // that items of this stage added
   std::map<std::string, at::Tensor> metrics;
 };
 
 class Executor {
  public:
   /// `tree`, `plan`, `engine` and `mesh` outlive the executor. UserError for a
-  /// model that this executor cannot run (several sequences).
+  /// model whose items ask for what no tower gives.
   Executor(module::ModuleTree& tree,
            const Plan& plan,
            ParameterEngine& engine,
@@ -42,7 +49,8 @@ class Executor {
 
   /// Forward and backward of all microbatches by the stage's action list.
   /// `normalisers`: named global counts ("tokens"); gradients are those of
-  /// loss_sum / tokens. Collective over the mesh.
+  /// loss_sum / tokens plus each added loss over its own count. What items add
+  /// to buffers waits for BufferStore::commit. Collective over the mesh.
   StageResult train(const std::vector<module::BatchTensors>& microbatches,
                     const std::map<std::string, double>& normalisers);
 
@@ -67,22 +75,27 @@ class Executor {
     gradient_observer_ = std::move(observer);
   }
 
-  /// FQNs of the items of this rank's stage, the output head last.
-  static std::vector<std::string> item_names(const module::ModuleTree& tree);
   const StagePlan& stage() const;
 
  private:
-  struct StageItem;
   struct ItemRun;
   struct MicrobatchRun;
 
   void forward(MicrobatchRun& run, bool with_gradients);
   void backward(MicrobatchRun& run,
                 const std::map<std::string, double>& normalisers);
+  std::vector<at::Tensor> first_gradients(
+      MicrobatchRun& run,
+      const std::map<std::string, double>& normalisers);
+  static void add_tower_gradients(MicrobatchRun& run,
+                                  const std::vector<size_t>& outputs,
+                                  const at::Tensor* gradients);
+  void cut_inputs(const StageItem& item, MicrobatchRun& run, ItemRun& record);
   void run_item(StageItem& item, MicrobatchRun& run, ItemRun& record);
+  void collect_losses(MicrobatchRun& run);
   std::vector<at::Tensor> compute_item(StageItem& item,
                                        MicrobatchRun& run,
-                                       const std::vector<at::Tensor>& carry);
+                                       const std::vector<at::Tensor>& inputs);
   std::vector<at::Tensor> backward_item(
       StageItem& item,
       MicrobatchRun& run,
@@ -90,8 +103,12 @@ class Executor {
       const std::vector<at::Tensor>& grad_outputs,
       const std::map<std::string, double>& normalisers);
   at::Tensor loss(const module::BatchTensors& batch, const at::Tensor& hidden);
-  std::vector<at::Tensor> receive_carry(const MicrobatchRun& run);
-  void send_carry(const MicrobatchRun& run);
+  std::vector<module::CarrySpec> crossing(
+      const std::vector<module::CarrySpec>& carry,
+      const std::vector<size_t>& sides) const;
+  void receive_inputs(MicrobatchRun& run);
+  std::vector<at::Tensor> outputs_of(const MicrobatchRun& run) const;
+  std::vector<module::CarrySpec> output_specs() const;
   std::unique_ptr<MicrobatchRun> start(const module::BatchTensors& batch,
                                        int64_t index,
                                        int32_t mode);
@@ -101,8 +118,8 @@ class Executor {
   ParameterEngine& engine_;
   const dist::Mesh& mesh_;
   TensorParallel tensor_parallel_;
-  std::vector<StageItem> items_;
-  std::vector<module::CarrySpec> received_;  // what the stage before sends
+  StageItems parts_;
+  StageResult result_;  // of the running train()
   std::unique_ptr<op::Slot> loss_slot_;
   module::Context::Observer observer_;
   GradientObserver gradient_observer_;

@@ -280,6 +280,10 @@ std::string action_name(const Action& action) {
               action.microbatch);
 }
 
+std::string mesh_to_json(const MeshShape& shape) {
+  return mesh_json(shape).dump();
+}
+
 std::string plan_to_json(const Plan& plan) {
   return Json{{"mesh", mesh_json(plan.mesh)},
               {"tensor", tensor_json(plan)},

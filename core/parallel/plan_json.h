@@ -14,6 +14,9 @@ namespace titan::parallel {
 /// "F0", "B3".
 std::string action_name(const Action& action);
 
+/// {"pp": 2, ...}: what a plan and what planners are asked say about the mesh.
+std::string mesh_to_json(const MeshShape& shape);
+
 /// Canonical text of everything but Plan::json.
 std::string plan_to_json(const Plan& plan);
 

@@ -12,8 +12,8 @@
 #include <titan/error.h>
 
 #include "core/config/component_config.h"
-#include "core/parallel/executor.h"
 #include "core/parallel/plan_json.h"
+#include "core/parallel/stage_items.h"
 #include "core/parallel/validate.h"
 #include "core/plugin/abi_call.h"
 
@@ -45,26 +45,21 @@ const char* shard_word(module::ShardHint hint) {
   return "replicate";
 }
 
-Json mesh_request(const MeshShape& shape) {
-  return {{"pp", shape.pp},
-          {"dp_replicate", shape.dp_replicate},
-          {"dp_shard", shape.dp_shard},
-          {"cp", shape.cp},
-          {"tp", shape.tp},
-          {"ep", shape.ep}};
-}
-
 Json items_request(const ModuleTree& tree) {
   const module::Module* head = tree.output().head;
+  const auto towers = tower_item_names(tree);
   Json items = Json::array();
-  for (const std::string& name : Executor::item_names(tree)) {
+  for (const std::string& name : item_names(tree)) {
     const module::Module* module = tree.find_module(name);
     Json parameters = Json::array();
     for (const module::Parameter* parameter : tree.parameters_of(*module))
       parameters.push_back(parameter->fqn);
-    items.push_back({{"fqn", name},
-                     {"parameters", std::move(parameters)},
-                     {"is_output", module == head}});
+    items.push_back(
+        {{"fqn", name},
+         {"parameters", std::move(parameters)},
+         {"is_output", module == head},
+         {"is_tower",
+          std::find(towers.begin(), towers.end(), name) != towers.end()}});
   }
   return items;
 }
@@ -91,9 +86,16 @@ Json parameters_request(const ModuleTree& tree) {
   return parameters;
 }
 
+Json recompute_request(const PlanOptions& options) {
+  Json recompute = {{"mode", options.recompute_mode},
+                    {"save_ops", options.recompute_save_ops}};
+  if (options.recompute_match) recompute["match"] = *options.recompute_match;
+  return recompute;
+}
+
 Json request_json(const ModuleTree& tree, const PlanOptions& options) {
   const module::Module* head = tree.output().head;
-  return {{"mesh", mesh_request(options.shape)},
+  return {{"mesh", Json::parse(mesh_to_json(options.shape))},
           {"model",
            {{"items", items_request(tree)},
             {"modules", modules_request(tree)},
@@ -103,9 +105,9 @@ Json request_json(const ModuleTree& tree, const PlanOptions& options) {
           {"options",
            {{"schedule", options.schedule},
             {"reshard_after_forward", options.reshard_after_forward},
-            {"recompute",
-             {{"mode", options.recompute_mode},
-              {"save_ops", options.recompute_save_ops}}}}}};
+            {"pipeline_input_weight", options.pipeline_input_weight},
+            {"pipeline_output_weight", options.pipeline_output_weight},
+            {"recompute", recompute_request(options)}}}};
 }
 
 std::vector<std::string> built_in_choice(const PlanOptions& options) {

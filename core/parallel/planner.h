@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,10 @@ struct PlanOptions {
   int64_t microbatches = 1;
   std::string recompute_mode = "none";
   std::vector<std::string> recompute_save_ops;
+  std::optional<std::string> recompute_match;  // item pattern; none = blocks
   std::string schedule = "1f1b";
+  int64_t pipeline_input_weight = 1;  // in layers
+  int64_t pipeline_output_weight = 1;
   std::string reshard_after_forward = "default";  // always | never | default
 };
 

@@ -8,8 +8,8 @@
 #include <titan/error.h>
 
 #include "core/op/select.h"
-#include "core/parallel/executor.h"
 #include "core/parallel/plan_json.h"
+#include "core/parallel/stage_items.h"
 
 namespace titan::parallel {
 namespace {
@@ -56,6 +56,18 @@ void check_stage_items(const Plan& plan,
                    "[plan pipeline.stages] items: expected every item in a "
                    "stage, got none with ",
                    next < items.size() ? items[next] : "");
+}
+
+// Their outputs travel along the stages from the first one.
+void check_towers(const Plan& plan, const ModuleTree& tree) {
+  const std::vector<std::string> towers = tower_item_names(tree);
+  const auto& first = plan.stages.front().items;
+  for (const std::string& item : towers)
+    TITAN_USER_CHECK(
+        std::find(first.begin(), first.end(), item) != first.end(),
+        "[plan pipeline.stages] ",
+        item,
+        " is of a tower: expected it in the first stage, got it behind");
 }
 
 void check_actions_complete(const StagePlan& stage,
@@ -301,8 +313,9 @@ void check_recompute(const Plan& plan, const std::vector<std::string>& items) {
 void validate_plan(const Plan& plan,
                    const ModuleTree& tree,
                    int64_t microbatches) {
-  const std::vector<std::string> items = Executor::item_names(tree);
+  const std::vector<std::string> items = item_names(tree);
   check_stage_items(plan, items);
+  check_towers(plan, tree);
   for (size_t s = 0; s < plan.stages.size(); ++s)
     check_actions_complete(plan.stages[s], s, microbatches);
   check_no_deadlock(plan);

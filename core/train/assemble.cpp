@@ -230,9 +230,22 @@ parallel::Plan make_plan(Session& session,
   options.shape = shape;
   options.microbatches = std::min(
       microbatches_per_step(recipe, shape.data_parallel()), microbatches_limit);
+  // What would do nothing is not read: set all the same, it is refused as
+  // unused.
   options.recompute_mode = recipe.string("recompute.mode");
   options.recompute_save_ops = recipe.strings("recompute.save_ops");
-  options.schedule = recipe.string("parallel.schedule");
+  if (options.recompute_mode != "none")
+    options.recompute_match = recipe.optional_string("recompute.match");
+  if (shape.pp > 1) {
+    options.schedule = recipe.string("parallel.schedule");
+    options.pipeline_input_weight =
+        recipe.integer("parallel.pipeline_input_weight");
+    options.pipeline_output_weight =
+        recipe.integer("parallel.pipeline_output_weight");
+  }
+  if (shape.dp_shard > 1)
+    options.reshard_after_forward =
+        recipe.string("parallel.reshard_after_forward");
   const auto planners = recipe.strings("parallel.planners");
   return parallel::make_plan(
       model.tree(), options, planners, session.host().plugins);

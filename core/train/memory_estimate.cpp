@@ -11,6 +11,7 @@
 #include "core/dispatch/fake_run.h"
 #include "core/observe/machine.h"
 #include "core/train/assemble.h"
+#include "core/train/step_loss.h"
 
 namespace titan::train {
 namespace {
@@ -69,7 +70,7 @@ MemoryEstimate estimate_memory(Session& session,
     batches.push_back(fake_batch(
         run, tokens_per_microbatch(recipe), training.options.seq_len));
   run.reset_peak();
-  training.executor->train(batches, {{"tokens", 1.0}});
+  training.executor->train(batches, count_batches(batches, 1));
   training.engine->finish_gradients();
 
   const dispatch::FakeRunReport report = run.report();

@@ -101,6 +101,11 @@ void MetricsLog::add_step(const StepReport& report) {
   if (seconds_before_first_step_)
     record.add("first_step_start_s", *seconds_before_first_step_);
   seconds_before_first_step_.reset();
+  if (!report.added_losses.empty()) {
+    record.add("loss/main", report.main_loss);
+    for (const auto& [name, value] : report.added_losses)
+      record.add("loss/" + name, value);
+  }
   for (const auto& [name, value] : report.metrics) record.add(name, value);
   sinks_.write(record);
   if (print_line_) print_line_(metric_json_line(record));

@@ -28,7 +28,7 @@ std::string kind_of(double value) {
 std::string find_first_non_finite(
     Training& training,
     const std::vector<module::BatchTensors>& microbatches,
-    int64_t num_targets) {
+    const Counts& counts) {
   std::string found;
   training.engine->clear_gradients();
   for (const parallel::LocalPart& part : training.engine->parts()) {
@@ -49,8 +49,7 @@ std::string find_first_non_finite(
         if (!kind.empty())
           found = text(kind, " in the gradient of ", parameter.fqn);
       });
-  training.executor->train(microbatches,
-                           {{"tokens", static_cast<double>(num_targets)}});
+  training.executor->train(microbatches, counts);
   training.executor->set_observer(nullptr);
   training.executor->set_gradient_observer(nullptr);
   training.engine->clear_gradients();
@@ -59,14 +58,14 @@ std::string find_first_non_finite(
 
 void handle_non_finite(Training& training,
                        const std::vector<module::BatchTensors>& microbatches,
+                       const Counts& counts,
                        const StepReport& report,
                        const std::string& data_before) {
   const bool is_loss = !std::isfinite(report.loss);
   const std::string what =
       is_loss ? text("loss is ", kind_of(report.loss))
               : text("gradient norm is ", kind_of(report.grad_norm));
-  std::string where =
-      find_first_non_finite(training, microbatches, report.num_targets);
+  std::string where = find_first_non_finite(training, microbatches, counts);
   if (where.empty()) where = "not on this rank";
   const std::string message = text("[step ",
                                    report.step,

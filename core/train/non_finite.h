@@ -8,6 +8,7 @@
 
 #include "core/module/context.h"
 #include "core/train/step.h"
+#include "core/train/step_loss.h"
 
 namespace titan::train {
 
@@ -18,13 +19,14 @@ namespace titan::train {
 std::string find_first_non_finite(
     Training& training,
     const std::vector<module::BatchTensors>& microbatches,
-    int64_t num_targets);
+    const Counts& counts);
 
 /// Throws NonFiniteError unless the recipe skips; the data then stands at
 /// `data_before` again, so that a checkpoint saved now replays the step.
 /// Collective over the mesh.
 void handle_non_finite(Training& training,
                        const std::vector<module::BatchTensors>& microbatches,
+                       const Counts& counts,
                        const StepReport& report,
                        const std::string& data_before);
 

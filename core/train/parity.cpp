@@ -20,6 +20,7 @@
 #include "core/train/open_model.h"
 #include "core/train/optimizer.h"
 #include "core/train/run_state.h"
+#include "core/train/step_loss.h"
 #include "core/train/tensor_bytes.h"
 #include "core/train/training.h"
 
@@ -175,11 +176,10 @@ void compare_sets(const std::string& prefix,
 
 double loss_and_gradients(Case& of, const at::Tensor& ids_BT) {
   const std::vector<module::BatchTensors> batch = {batch_of(ids_BT)};
-  const auto targets =
-      static_cast<double>(ids_BT.size(0) * (ids_BT.size(1) - 1));
+  const int64_t targets = ids_BT.size(0) * (ids_BT.size(1) - 1);
   of.engine->clear_gradients();
-  const auto result = of.executor->train(batch, {{"tokens", targets}});
-  return result.loss_sum.item<double>() / targets;
+  const auto result = of.executor->train(batch, count_batches(batch, targets));
+  return result.loss_sum.item<double>() / static_cast<double>(targets);
 }
 
 void compare_first_step(Case& of, std::vector<TensorError>& errors) {

@@ -25,7 +25,7 @@ int64_t count_parameters(const module::ModuleTree& tree,
 // Items and what is directly in them or in the root: a block's layers are the
 // same in every block, but people look for theirs by name.
 std::vector<ModuleRow> module_rows(const module::ModuleTree& tree) {
-  const auto items = parallel::Executor::item_names(tree);
+  const auto items = parallel::item_names(tree);
   const std::set<std::string> item_names(items.begin(), items.end());
   std::vector<ModuleRow> rows;
   for (const auto& module : tree.modules()) {

@@ -2,7 +2,6 @@
 #include "core/train/run_saver.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <random>
 #include <utility>
@@ -14,6 +13,7 @@
 
 #include "core/checkpoint/checkpoint_folder.h"
 #include "core/checkpoint/checksum.h"
+#include "core/dist/gather_texts.h"
 #include "core/observe/spans.h"
 #include "core/train/tensor_bytes.h"
 
@@ -22,33 +22,6 @@ namespace {
 
 using Json = nlohmann::json;
 using parallel::LocalPart;
-
-// Texts of all ranks, on every rank. Collective over world.
-std::vector<std::string> gather_texts(const dist::Mesh& mesh,
-                                      const std::string& mine) {
-  if (mesh.world() == 1) return {mine};
-  dist::Group& world = mesh.group("world");
-  at::Tensor length = at::tensor({static_cast<int64_t>(mine.size())});
-  at::Tensor longest = length.clone();
-  world.all_reduce_max(longest);
-  const int64_t capacity = longest.item<int64_t>();
-  at::Tensor bytes = at::zeros({capacity + 8}, at::kByte);
-  std::memcpy(bytes.mutable_data_ptr(), length.const_data_ptr(), 8);
-  std::memcpy(static_cast<char*>(bytes.mutable_data_ptr()) + 8,
-              mine.data(),
-              mine.size());
-  at::Tensor all = at::empty({world.size() * (capacity + 8)}, at::kByte);
-  world.all_gather(all, bytes);
-  std::vector<std::string> texts;
-  for (int64_t rank = 0; rank < world.size(); ++rank) {
-    const char* at_rank =
-        static_cast<const char*>(all.const_data_ptr()) + rank * (capacity + 8);
-    int64_t size = 0;
-    std::memcpy(&size, at_rank, 8);
-    texts.emplace_back(at_rank + 8, static_cast<size_t>(size));
-  }
-  return texts;
-}
 
 std::string trainer_json(const Training& training) {
   return Json{{"step", training.steps_done},
@@ -156,7 +129,7 @@ void RunSaver::agree_on_series() {
     files_.make_folder(
         checkpoint::temporary_path(folder_, training_.steps_done, token()));
   }
-  series_ = gather_texts(mesh, series_).front();
+  series_ = dist::all_gather_texts(mesh.group("world"), series_).front();
   TITAN_USER_CHECK(files_.exists(checkpoint::temporary_path(
                        folder_, training_.steps_done, token())),
                    "[checkpoint.folder] ",
@@ -192,6 +165,14 @@ void RunSaver::add_tensors(checkpoint::CheckpointWriter& writer) const {
         add_part(writer, role, part, state.value, state.value.scalar_type());
       }
     }
+  }
+  // Small, and equal on the ranks of a stage; a copy, since steps go on.
+  for (const auto& entry : engine.buffers().entries()) {
+    const bool is_written_by_first_stage =
+        entry.is_shared && training_.mesh.coordinate("pp") > 0;
+    if (is_leader && entry.is_saved() && !is_written_by_first_stage)
+      writer.add_tensor("buffer",
+                        source_of(entry.buffer->fqn, entry.value.clone()));
   }
 }
 

@@ -96,6 +96,29 @@ void read_part(const checkpoint::CheckpointReader& reader,
   if (!is_direct) value.copy_(place);
 }
 
+void read_buffers(const checkpoint::CheckpointReader& reader,
+                  parallel::BufferStore& buffers) {
+  for (auto& entry : buffers.entries()) {
+    if (!entry.is_saved()) continue;
+    const std::string& name = entry.buffer->fqn;
+    const checkpoint::TensorRecord* record = reader.find("buffer", name);
+    TITAN_USER_CHECK(record == nullptr || record->shape == entry.buffer->shape,
+                     "[checkpoint ",
+                     reader.path().string(),
+                     "] ",
+                     name,
+                     " shape: expected ",
+                     entry.buffer->shape,
+                     ", got ",
+                     record->shape);
+    read_part(reader,
+              "buffer",
+              name,
+              {layout::whole_region(entry.buffer->shape)},
+              entry.value);
+  }
+}
+
 void load_model_tensors(const checkpoint::CheckpointReader& reader,
                         const module::ModuleTree& tree,
                         ParameterEngine& engine) {
@@ -106,6 +129,7 @@ void load_model_tensors(const checkpoint::CheckpointReader& reader,
               part.parameter->fqn,
               part.regions(),
               engine.master(part));
+  read_buffers(reader, engine.buffers());
   engine.invalidate();
 }
 

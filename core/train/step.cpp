@@ -16,6 +16,7 @@
 
 #include "core/observe/spans.h"
 #include "core/train/non_finite.h"
+#include "core/train/step_loss.h"
 
 namespace titan::train {
 namespace {
@@ -35,24 +36,6 @@ StepBatch load_microbatches(Training& training) {
   return batch;
 }
 
-// Collective over dp: counts of all data ranks.
-void all_reduce_counts(StepBatch& batch, dist::Mesh& mesh) {
-  if (mesh.size("dp") == 1) return;
-  at::Tensor counts = at::tensor({batch.num_tokens, batch.num_targets});
-  mesh.group("dp").all_reduce(counts);
-  batch.num_tokens = counts[0].item<int64_t>();
-  batch.num_targets = counts[1].item<int64_t>();
-}
-
-// Collective over dp and pp: only last stages hold a loss.
-double all_reduce_loss(at::Tensor loss_sum,
-                       int64_t num_targets,
-                       dist::Mesh& mesh) {
-  if (mesh.size("dp") > 1) mesh.group("dp").all_reduce(loss_sum);
-  if (mesh.size("pp") > 1) mesh.group("pp").all_reduce(loss_sum);
-  return loss_sum.item<double>() / static_cast<double>(num_targets);
-}
-
 // torch.nn.utils.clip_grad_norm_: max / (norm + 1e-6), at most 1.
 double clip_scale(double norm, double max_norm) {
   return max_norm == 0.0 ? 1.0 : std::fmin(1.0, max_norm / (norm + 1e-6));
@@ -65,6 +48,7 @@ void update(Training& training, const StepReport& report) {
   training.optimizer->step(
       report.lr, report.step, at::scalar_tensor(scale, at::kDouble));
   training.engine->invalidate();
+  training.engine->buffers().commit(training.mesh);
 }
 
 void count_steps_without_targets(Training& training, const StepReport& report) {
@@ -84,7 +68,6 @@ void count_steps_without_targets(Training& training, const StepReport& report) {
 }  // namespace
 
 void StepBatch::add(const Microbatch& microbatch) {
-  num_tokens += static_cast<int64_t>(microbatch.tokens.size());
   num_targets += microbatch.n_valid;
   microbatches.push_back(to_tensors(microbatch));
 }
@@ -103,20 +86,22 @@ StepReport train_step_on(Training& training,
   report.step = step + 1;
   report.lr = training.optimizer->base_lr() * training.schedule.factor(step);
 
-  all_reduce_counts(batch, training.mesh);
-  report.num_tokens = batch.num_tokens;
-  report.num_targets = batch.num_targets;
+  Counts counts = count_batches(batch.microbatches, batch.num_targets);
+  all_reduce_counts(counts, training.mesh);
+  report.num_tokens = static_cast<int64_t>(counts.at("all_tokens"));
+  report.num_targets = static_cast<int64_t>(counts.at("tokens"));
 
-  if (batch.num_targets == 0) {
+  if (report.num_targets == 0) {
     report.outcome = StepOutcome::kNoTargets;
   } else {
-    const double num_targets = static_cast<double>(batch.num_targets);
-    parallel::StageResult result =
-        training.executor->train(batch.microbatches, {{"tokens", num_targets}});
+    const parallel::StageResult result =
+        training.executor->train(batch.microbatches, counts);
     training.engine->finish_gradients();
 
-    report.loss =
-        all_reduce_loss(result.loss_sum, batch.num_targets, training.mesh);
+    const StepLoss loss = all_reduce_losses(result, counts, training.mesh);
+    report.loss = loss.total;
+    report.main_loss = loss.main;
+    report.added_losses = loss.added;
     report.grad_norm =
         std::sqrt(training.engine->squared_gradient_norm().item<double>());
     for (const auto& [name, value] : result.metrics)
@@ -127,14 +112,15 @@ StepReport train_step_on(Training& training,
       training.last_loss = report.loss;
     } else {
       report.outcome = StepOutcome::kSkipped;
-      handle_non_finite(training, batch.microbatches, report, data_before);
+      handle_non_finite(
+          training, batch.microbatches, counts, report, data_before);
       ++training.skipped_steps;
     }
     training.engine->clear_gradients();
   }
 
   count_steps_without_targets(training, report);
-  training.tokens_seen += batch.num_tokens;
+  training.tokens_seen += report.num_tokens;
   training.steps_done = report.step;
   return report;
 }

@@ -22,13 +22,15 @@ enum class StepOutcome {
 
 struct StepReport {
   int64_t step = 0;        // 1-based: the step that this was
-  double loss = 0;         // mean over the step's valid tokens, all ranks
+  double loss = 0;         // what was trained on: main and added losses
+  double main_loss = 0;    // the head's mean over the step's valid tokens
   double grad_norm = 0;    // before clipping
   double lr = 0;           // of group 0
   int64_t num_tokens = 0;  // over all data ranks
   int64_t num_targets = 0;
   StepOutcome outcome = StepOutcome::kUpdated;
-  std::map<std::string, double> metrics;  // of the model
+  std::map<std::string, double> added_losses;  // by name; terms of `loss`
+  std::map<std::string, double> metrics;       // of the model
 };
 
 /// The loss or the gradient norm is not finite and the recipe says stop. The
@@ -38,10 +40,9 @@ class NonFiniteError : public UserError {
   using UserError::UserError;
 };
 
-/// This rank's microbatches of one step, with its counts.
+/// This rank's microbatches of one step, with its targets.
 struct StepBatch {
   std::vector<module::BatchTensors> microbatches;
-  int64_t num_tokens = 0;
   int64_t num_targets = 0;
 
   void add(const Microbatch& microbatch);

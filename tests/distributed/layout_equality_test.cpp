@@ -53,6 +53,34 @@ TEST_CASE("PP over 4 stages trains as 1 rank does") {
   check_layout({{"pp", 4}});
 }
 
+// tokens_per_step is what is fixed: without it a step is one microbatch on each
+// data rank, so two ranks see twice the tokens and another loss.
+TEST_CASE("the first loss of a step of given tokens is that of every layout") {
+  const auto first_loss = [](std::vector<dist::Axis> axes,
+                             const char* precision) {
+    return run(folder(),
+               {.overrides = {precision},
+                .axes = std::move(axes),
+                .num_steps = 1,
+                .keeps_gradients = false})
+        .steps.front()
+        .loss;
+  };
+  for (const char* precision : {"precision=fp32", "precision=fp64"}) {
+    const double one = first_loss({}, precision);
+    for (const auto& axes :
+         {std::vector<dist::Axis>{{"dp_shard", 2}},
+          {{"dp_shard", 4}},
+          {{"dp_replicate", 2}},
+          {{"tp", 2}},
+          {{"pp", 2}},
+          {{"dp_replicate", 2}, {"dp_shard", 2}, {"pp", 2}}}) {
+      CAPTURE(precision, axes.front().name, axes.size());
+      CHECK(first_loss(axes, precision) == Approx(one).epsilon(1e-6));
+    }
+  }
+}
+
 TEST_CASE("DDP over 2 ranks trains as 1 rank does") {
   check_layout({{"dp_replicate", 2}});
 }

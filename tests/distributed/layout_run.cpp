@@ -20,18 +20,13 @@
 #include "core/train/run_state.h"
 #include "core/train/session.h"
 #include "core/train/step.h"
+#include "core/train/step_loss.h"
 
 namespace titan::layout {
 namespace {
 
-// 4 layers so that 2 stages have more than one; 4 heads over 2 key heads;
 // 8 microbatches of one row in a step on one rank.
 constexpr const char* kRecipe = R"(
-model:
-  use: titan.llama3
-  flavor: debugmodel
-  config: {dim: 64, num_layers: 4, num_heads: 4, num_kv_heads: 2,
-           hidden_dim: 96, vocab_size: 256}
 data: {tokenizer: bytes, add_bos: false, add_eos: false}
 training: {steps: 6, seq_len: 32, tokens_per_step: 256, seed: 7}
 optimizer: {use: titan.adamw, config: {lr: 1e-3}}
@@ -63,10 +58,9 @@ Tensors probe_gradients(train::Training& training) {
     num_targets += host.n_valid;
     microbatches.push_back(train::to_tensors(host));
   }
-  at::Tensor count = at::tensor({num_targets});
-  training.mesh.group("dp").all_reduce(count);
-  training.executor->train(
-      microbatches, {{"tokens", static_cast<double>(count.item<int64_t>())}});
+  train::Counts counts = train::count_batches(microbatches, num_targets);
+  train::all_reduce_counts(counts, training.mesh);
+  training.executor->train(microbatches, counts);
   training.engine->finish_gradients();
   Tensors whole;
   for (const parallel::LocalPart& part : training.engine->parts())
@@ -109,7 +103,18 @@ void run_rank(train::Session& session,
     if (mesh.rank() != 0) continue;
     step.loss = report.loss;
     step.grad_norm = report.grad_norm;
+    step.main_loss = report.main_loss;
+    step.added_losses = report.added_losses;
     record.plan_json = training->plan.json;
+  }
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    for (const auto& entry : training->engine->buffers().entries()) {
+      const auto [found, is_new] =
+          record.buffers.emplace(entry.buffer->fqn, entry.value.clone());
+      // Every rank that has it agrees.
+      CHECK(found->second.allclose(entry.value, 1e-12, 0));
+    }
   }
   if (plan.saves)
     train::save_run(
@@ -126,12 +131,12 @@ double relative_error(double got, double expected) {
 
 }  // namespace
 
-RecipeFolder::RecipeFolder()
+RecipeFolder::RecipeFolder(const std::string& model)
     : path_(std::filesystem::temp_directory_path() /
             text("titan_layout_", getpid())) {
   std::filesystem::remove_all(path_);
   std::filesystem::create_directories(path_);
-  std::ofstream(recipe()) << kRecipe;
+  std::ofstream(recipe()) << "model: " << model << kRecipe;
   std::ofstream(text_file()) << sample_text();
 }
 

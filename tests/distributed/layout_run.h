@@ -17,10 +17,15 @@ namespace titan::layout {
 
 using Tensors = std::map<std::string, at::Tensor>;
 
+/// 4 layers so that 2 stages have more than one; 4 heads over 2 key heads.
+inline constexpr const char* kLlama =
+    "{use: titan.llama3, flavor: debugmodel, config: {dim: 64, num_layers: 4, "
+    "num_heads: 4, num_kv_heads: 2, hidden_dim: 96, vocab_size: 256}}";
+
 /// A folder with recipe and text that goes away with the object.
 class RecipeFolder {
  public:
-  RecipeFolder();
+  explicit RecipeFolder(const std::string& model = kLlama);
   ~RecipeFolder();
   RecipeFolder(const RecipeFolder&) = delete;
   RecipeFolder& operator=(const RecipeFolder&) = delete;
@@ -45,12 +50,15 @@ struct RunPlan {
 struct StepRecord {
   double loss = 0;
   double grad_norm = 0;
+  double main_loss = 0;
+  std::map<std::string, double> added_losses;
   std::vector<Tensors> gradients;  // per rank, before clipping, whole
 };
 
 struct RunRecord {
   std::vector<StepRecord> steps;
   std::string plan_json;
+  Tensors buffers;  // after the last step, of all stages
 };
 
 RunRecord run(const RecipeFolder& folder, const RunPlan& plan);

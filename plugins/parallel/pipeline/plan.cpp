@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stages by TorchTitan's rule: what comes before the layers weighs as much as
-// one layer, what comes after as another; the sum is shared out evenly and the
-// first stages take the rest.
+// one layer, what comes after as another (or as the recipe says); the sum is
+// shared out evenly and the first stages take the rest.
 #include "plugins/parallel/pipeline/plan.h"
 
 #include <algorithm>
@@ -9,8 +9,10 @@
 namespace titan::pipeline_plan {
 namespace {
 
-constexpr int64_t kInputWeight = 1;   // embedding, in layers
-constexpr int64_t kOutputWeight = 1;  // norm and head, in layers
+// In layers: embedding; norm and head.
+struct Weights {
+  int64_t input = 1, output = 1;
+};
 
 struct Items {
   std::vector<std::string> before, layers, after;
@@ -27,7 +29,10 @@ Items split_items(const Json& model) {
   Items items;
   for (const Json& item : model.at("items").items()) {
     const std::string fqn = item.at("fqn").str();
-    if (!is_leaf(model, fqn)) {
+    // Towers run on the first stage, whatever they weigh.
+    if (item.has("is_tower") && item.at("is_tower").flag()) {
+      items.before.push_back(fqn);
+    } else if (!is_leaf(model, fqn)) {
       items.layers.insert(
           items.layers.end(), items.after.begin(), items.after.end());
       items.after.clear();
@@ -40,9 +45,11 @@ Items split_items(const Json& model) {
 }
 
 // Layers per stage.
-std::vector<int64_t> share_out(int64_t num_layers, int64_t num_stages) {
+std::vector<int64_t> share_out(int64_t num_layers,
+                               int64_t num_stages,
+                               const Weights& weights) {
   if (num_stages == 1) return {num_layers};
-  const int64_t weight = num_layers + kInputWeight + kOutputWeight;
+  const int64_t weight = num_layers + weights.input + weights.output;
   TITAN_USER_CHECK(num_stages <= weight,
                    "[parallel.pp] stages: expected at most ",
                    weight,
@@ -53,8 +60,19 @@ std::vector<int64_t> share_out(int64_t num_layers, int64_t num_stages) {
   std::vector<int64_t> layers;
   for (int64_t s = 0; s < num_stages; ++s)
     layers.push_back(weight / num_stages + (s < weight % num_stages ? 1 : 0));
-  layers.front() -= kInputWeight;
-  layers.back() -= kOutputWeight;
+  const auto take = [](const char* name, int64_t& stage, int64_t taken) {
+    TITAN_USER_CHECK(taken <= stage,
+                     "[parallel.pipeline_",
+                     name,
+                     "_weight] must not exceed its stage's share: expected at "
+                     "most ",
+                     stage,
+                     " layers, got ",
+                     taken);
+    stage -= taken;
+  };
+  take("input", layers.front(), weights.input);
+  take("output", layers.back(), weights.output);
   return layers;
 }
 
@@ -102,9 +120,14 @@ Json PipelinePlanner::plan(const Json& request) const {
   const int64_t num_stages = request.at("mesh").at("pp").i64();
   const int64_t microbatches = request.at("training").at("microbatches").i64();
   const std::string schedule = request.at("options").str_or("schedule", "1f1b");
+  Weights weights;
+  if (request.at("options").has("pipeline_input_weight")) {
+    weights.input = request.at("options").at("pipeline_input_weight").i64();
+    weights.output = request.at("options").at("pipeline_output_weight").i64();
+  }
   const Items items = split_items(request.at("model"));
   const auto layers =
-      share_out(static_cast<int64_t>(items.layers.size()), num_stages);
+      share_out(static_cast<int64_t>(items.layers.size()), num_stages, weights);
   Json stages = Json::array();
   size_t next = 0;
   for (size_t s = 0; s < layers.size(); ++s) {

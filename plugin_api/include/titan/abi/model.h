@@ -5,6 +5,7 @@
 #ifndef TITAN_ABI_MODEL_H_
 #define TITAN_ABI_MODEL_H_
 
+#include "buffer.h"
 #include "host.h"
 #include "types.h"
 
@@ -64,6 +65,10 @@ typedef struct titan_module_class {
  * and whose outputs are its own carry. Side inputs are fetched with context
  * `side_input`: "vision" (a tower with one carry tensor) or
  * "vision.deepstack_0" (sequence and the name of a tensor of its last carry).
+ * Towers run before the root, in the order they were declared; a tower may use
+ * the outputs of those before it. A carry tensor without
+ * TITAN_TENSOR_DIFFERENTIABLE is a constant to what uses it; gradients of a
+ * tensor with several users are summed.
  */
 typedef struct titan_item_spec {
   uint32_t struct_size;
@@ -162,10 +167,6 @@ typedef struct titan_builder_api {
                      titan_error*);
 } titan_builder_api;
 
-#define TITAN_BUFFER_PERSISTENT 1u
-/* Summed over data ranks, reset each step. */
-#define TITAN_BUFFER_STATISTIC 2u
-
 #define TITAN_MODE_TRAIN 0
 #define TITAN_MODE_EVAL 1
 #define TITAN_MODE_PREFILL 2
@@ -206,13 +207,16 @@ typedef struct titan_context_api {
                     titan_buffer*,
                     titan_tensor* out,
                     titan_error*);
-  /* buffer += value; once per step, also under recompute. */
+  /* Adds `value` to what the running step leaves in the buffer (see
+   * TITAN_BUFFER_...); in training only, once under recompute. */
   int32_t (*accumulate)(titan_context*,
                         titan_buffer*,
                         titan_tensor value,
                         titan_error*);
-  /* Adds `sum` / (global count named `normaliser`) to the loss. The count is
-   * "tokens" (valid targets of the step) or a named batch count. */
+  /* Adds `sum` / (global count named `normaliser`) to the loss. Counts are of
+   * the whole step, over all microbatches and data ranks: "tokens" (valid
+   * targets), "all_tokens", "segments" (of cu_seqlens), "microbatches", or a
+   * named count of the batch. */
   int32_t (*add_loss)(titan_context*,
                       titan_str name,
                       titan_tensor sum,

@@ -223,7 +223,20 @@ class Parameter {
 enum class BufferKind : uint32_t {
   kTransient = 0,
   kPersistent = TITAN_BUFFER_PERSISTENT,  // in checkpoints
-  kStatistic = TITAN_BUFFER_STATISTIC,    // summed over ranks, reset each step
+  kStatistic = TITAN_BUFFER_STATISTIC,    // what the last step gave
+};
+
+/// How `accumulate` combines values over microbatches and ranks.
+enum class BufferOp : uint32_t {
+  kSum = 0,
+  kMax = TITAN_BUFFER_MAX,
+  kLast = TITAN_BUFFER_LAST,  // the same value on every rank
+};
+
+/// Over which ranks beside data ranks.
+enum class BufferAxes : uint32_t {
+  kData = 0,
+  kDataAndTensor = TITAN_BUFFER_OVER_TENSOR,  // each counts its heads
 };
 
 /// A buffer of the model; zeros unless `initial` says otherwise.
@@ -232,7 +245,9 @@ class Buffer {
   [[gnu::noinline]] Buffer(const Build& b,
                            std::vector<int64_t> sizes,
                            Dtype dtype,
-                           BufferKind kind)
+                           BufferKind kind,
+                           BufferOp op = BufferOp::kSum,
+                           BufferAxes axes = BufferAxes::kData)
       : builder_(b.builder()) {
     const TensorSpec spec{
         std::move(sizes), std::string(b.name()), dtype, /*flags=*/0};
@@ -241,7 +256,8 @@ class Buffer {
                        b.builder(),
                        b.parent(),
                        &raw,
-                       static_cast<uint32_t>(kind),
+                       static_cast<uint32_t>(kind) | static_cast<uint32_t>(op) |
+                           static_cast<uint32_t>(axes),
                        &handle_);
   }
   /// Sets the first values; only while building.
@@ -258,7 +274,8 @@ class Buffer {
       return Context::api().buffer(ctx.handle(), handle_, out, error);
     });
   }
-  /// buffer += value, once per step also under recompute.
+  /// Adds to what the running step leaves in the buffer, once also under
+  /// recompute; reading gives what the steps before left (abi/buffer.h).
   void accumulate(Context& ctx, const Tensor& value) const {
     detail::HostError error;
     detail::check(

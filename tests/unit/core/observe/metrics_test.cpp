@@ -171,6 +171,18 @@ TEST_CASE("the terminal line reads as documented", "[unit]") {
         "TFLOP/s 0.12  MFU 31.2%  mem 812 MiB  eta 1m20s");
 }
 
+TEST_CASE("terminal line names the terms of a loss that has several",
+          "[unit]") {
+  MetricRecord record;
+  record.step = 3;
+  record.add("loss", 5.25);
+  record.add("grad_norm", 1.5);
+  record.add("loss/main", 5.0);
+  record.add("loss/balance", 0.25);
+  CHECK(titan::terminal_line(record, 0) ==
+        "step 3  loss 5.2500 (main 5.0000 balance 0.2500)  grad_norm 1.50");
+}
+
 TEST_CASE("terminal numbers stay readable at the extremes", "[unit]") {
   const auto column = [](const char* name, double value) {
     MetricRecord record;

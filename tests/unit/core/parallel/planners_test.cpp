@@ -113,6 +113,32 @@ std::string error_of(const Json& request) {
 
 }  // namespace
 
+TEST_CASE("planner titan.pipeline weighs input and output as it is told") {
+  Json request = make_request(6, kPipelineMesh);
+  request["options"] = Json::object(
+      {{"pipeline_input_weight", 2}, {"pipeline_output_weight", 0}});
+  // Eight in all, two each: the first stage has the embedding alone.
+  const Json plan = PipelinePlanner(Config(nullptr)).plan(request);
+  const Json& stages = plan.at("pipeline").at("stages");
+  CHECK(stages.at(0).at("items").size() == 1);
+  CHECK(stages.at(3).at("items").size() == 4);
+  request["options"]["pipeline_input_weight"] = 9;
+  CHECK(error_of<PipelinePlanner>(request) ==
+        "[parallel.pipeline_input_weight] must not exceed its stage's share: "
+        "expected at most 4 layers, got 9");
+}
+
+TEST_CASE("planner titan.recompute takes a pattern instead of every block") {
+  Json request = make_request(3, kMesh);
+  request["options"] = Json::object(
+      {{"recompute",
+        Json::object({{"mode", "full"}, {"match", "layers.[02]"}})}});
+  const Json plan = RecomputePlanner(Config(nullptr)).plan(request);
+  const Json& rules = plan.at("recompute").at("rules");
+  REQUIRE(rules.size() == 1);
+  CHECK(rules.at(std::size_t{0}).at("match").str() == "layers.[02]");
+}
+
 TEST_CASE("planner titan.pipeline splits six layers over four stages") {
   // Reference R.5: effective 8, two each.
   Json request = make_request(6, kPipelineMesh);
