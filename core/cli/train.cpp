@@ -90,7 +90,8 @@ void log_memory_estimate(train::Session& session,
   }
 }
 
-// The last line of --json, for a run that had finished before as well.
+// What --json prints for a run that had finished before: no step, so the
+// result.
 void print_result_json(const train::RunResult& result) {
   using Json = nlohmann::ordered_json;
   const auto number = [](double value) {  // JSON has no NaN
@@ -157,8 +158,9 @@ int run_train(const TrainOptions& options) {
                            {"tp", shape.tp}},
                           run_rank);
   }
-  if (result.exit_code == 0)
-    options.is_json ? print_result_json(result) : print_result(result);
+  if (result.exit_code == 0 && !options.is_json) print_result(result);
+  if (result.exit_code == 0 && options.is_json && result.was_finished)
+    print_result_json(result);
   return result.exit_code;
 }
 

@@ -296,8 +296,10 @@ RunResult run_training(Session& session,
   const fs::path result_file = settings.folder / "result.json";
   if (was_complete)
     if (auto stored = read_result(
-            result_file, run.record.recipe_json, training.steps_done))
+            result_file, run.record.recipe_json, training.steps_done)) {
+      stored->was_finished = true;
       return *stored;
+    }
 
   if (run.is_first_rank()) {
     enable_spans(settings.records_spans);
@@ -320,7 +322,8 @@ RunResult run_training(Session& session,
   if (exit_code != 0) save_before_leaving(run);
   wait_for_saves(run);
   if (run.profiler) run.profiler->finish();
-  const RunResult result = finish(run, exit_code);
+  RunResult result = finish(run, exit_code);
+  result.was_finished = was_complete;
   if (run.metrics) run.metrics->flush();
   if (settings.records_spans && run.is_first_rank())
     write_span_lines(collect_spans(), settings.folder / "spans.jsonl");

@@ -18,6 +18,7 @@ struct RunResult {
   std::optional<double> validation_loss;
   std::string sample;  // generated text; empty when the recipe asks for none
   int exit_code = 0;   // 0, 130, 143 or 75
+  bool was_finished = false;  // before this process: no step ran in it
 };
 
 /// `text` with U+FFFD for what is not UTF-8: a sample may end inside a

@@ -79,7 +79,9 @@ std::string stable_record(const std::string& line) {
   if (record.contains("mfu_percent"))
     record["peak"] = text(std::round(100 * record["tflops_s"].get<double>() /
                                      record["mfu_percent"].get<double>()));
-  for (const char* key : {"tokens_s",
+  for (const char* key : {"checkpoint_blocked_s",
+                          "checkpoint_total_s",
+                          "tokens_s",
                           "tflops_s",
                           "mfu_percent",
                           "memory_mib",

@@ -20,9 +20,9 @@ namespace {
 
 // The estimate counts tensors; what differs is the allocator's slack, packed
 // matrices inside MKL and oneDNN, and what kernels hold for a moment (bf16:
-// conversions). Measured 1.04 to 1.12 in the four cases, the third digit equal
-// in every run (bench/results/memory_estimate.md).
-constexpr double kLargest = 1.15;  // either way
+// conversions). Measured 1.04 to 1.20 in the four cases over six runs: how the
+// heap breaks up differs (bench/results/memory_estimate.md).
+constexpr double kLargest = 1.25;  // either way
 
 double measured_over_estimate(const std::vector<std::string>& settings) {
   SessionOptions options;
