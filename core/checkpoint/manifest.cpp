@@ -329,7 +329,8 @@ void require_complete_tensors(std::string_view where,
       pieces_of;
   for (const TensorRecord& tensor : tensors)
     pieces_of[{tensor.role, tensor.name}].push_back(&tensor);
-  for (const auto& [id, pieces] : pieces_of) {
+  for (const auto& entry : pieces_of) {
+    const std::vector<const TensorRecord*>& pieces = entry.second;
     const TensorRecord& first = *pieces.front();
     const auto check = [&](bool condition, std::string_view expected) {
       TITAN_USER_CHECK(condition,
