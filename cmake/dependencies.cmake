@@ -10,6 +10,9 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)  # core/tokenizer
 pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)  # core/tokenizer
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)  # core/checkpoint
+pkg_check_modules(HTTPLIB QUIET IMPORTED_TARGET cpp-httplib)  # tests of plugins/storage/s3
+find_package(CURL 7.85 QUIET)                                     # plugins/storage/s3
+find_package(OpenSSL QUIET COMPONENTS Crypto)                 # plugins/storage/s3
 if(TITAN_BUILD_TESTS)
   find_package(Catch2 2.13 REQUIRED)
 endif()

@@ -19,6 +19,7 @@ constexpr std::string_view kTemporary = ".tmp";
 constexpr std::string_view kReplaced = ".old";
 constexpr std::string_view kRemoved = ".removed";
 constexpr std::size_t kStepDigits = 8;
+constexpr std::string_view kPreviousManifest = "manifest.previous.json";
 
 fs::path hidden_path(const fs::path& folder,
                      std::int64_t step,
@@ -45,9 +46,11 @@ std::optional<std::int64_t> hidden_step_of(std::string_view name,
 }
 
 // Whether the checkpoint is complete; where it is not, it does not count.
-bool passes(const fs::path& path, Verification verification) {
+bool passes(const FileSystem& files,
+            const fs::path& path,
+            Verification verification) {
   try {
-    verify_checkpoint(path, verification);
+    verify_checkpoint(path, verification, files);
     return true;
   } catch (const UserError&) {
     return false;
@@ -55,7 +58,8 @@ bool passes(const fs::path& path, Verification verification) {
 }
 
 // Index of the oldest of the newest checkpoints to keep.
-std::size_t oldest_to_keep(const std::vector<CheckpointEntry>& entries,
+std::size_t oldest_to_keep(const FileSystem& files,
+                           const std::vector<CheckpointEntry>& entries,
                            const Retention& retention) {
   // Nothing can go, so nothing need be read.
   if (std::cmp_less_equal(entries.size(), retention.keep)) return 0;
@@ -63,15 +67,26 @@ std::size_t oldest_to_keep(const std::vector<CheckpointEntry>& entries,
   bool is_one_trusted = false;
   for (std::size_t i = entries.size(); i-- > 0;) {
     const bool was_just_saved = entries[i].step == retention.trusted_step;
-    if (!was_just_saved && !passes(entries[i].path, Verification::kSizes))
+    if (!was_just_saved &&
+        !passes(files, entries[i].path, Verification::kSizes))
       continue;
     ++num_complete;
     // Checksums are read only until one checkpoint has passed.
     is_one_trusted = is_one_trusted || was_just_saved ||
-                     passes(entries[i].path, Verification::kAutomatic);
+                     passes(files, entries[i].path, Verification::kAutomatic);
     if (num_complete >= retention.keep && is_one_trusted) return i;
   }
   return 0;
+}
+
+// A save that was killed before its manifest was written.
+void clean_objects(FileSystem& files, const fs::path& folder) {
+  for (const FolderEntry& entry : files.list(folder)) {
+    const fs::path path = folder / entry.name;
+    if (step_of(entry.name) && !files.size(path / kManifestName) &&
+        !files.size(path / kPreviousManifest))
+      remove_tree(files, path);
+  }
 }
 
 }  // namespace
@@ -105,9 +120,13 @@ std::vector<CheckpointEntry> list_checkpoints(const FileSystem& files,
   std::vector<CheckpointEntry> entries;
   std::set<std::int64_t> steps;
   const std::vector<FolderEntry> names = files.list(folder);
+  const auto is_there = [&](const FolderEntry& entry) {
+    return entry.is_folder && (!files.is_object_store() ||
+                               files.size(folder / entry.name / kManifestName));
+  };
   const auto add = [&](std::optional<std::int64_t> step,
                        const FolderEntry& entry) {
-    if (step && entry.is_folder && steps.insert(*step).second)
+    if (step && is_there(entry) && steps.insert(*step).second)
       entries.push_back({*step, folder / entry.name});
   };
   for (const FolderEntry& entry : names) add(step_of(entry.name), entry);
@@ -125,7 +144,7 @@ LatestCheckpoint latest_checkpoint(const FileSystem& files,
   std::ranges::reverse(entries);
   for (const CheckpointEntry& entry : entries) {
     try {
-      latest.reader.emplace(entry.path, verification);
+      latest.reader.emplace(entry.path, verification, files);
       break;
     } catch (const UserError& error) {
       latest.rejected.emplace_back(error.what());
@@ -146,7 +165,7 @@ std::vector<CheckpointEntry> checkpoints_to_prune(const FileSystem& files,
                    "stay: expected 0 or more, got ",
                    retention.keep_every);
   std::vector<CheckpointEntry> entries = list_checkpoints(files, folder);
-  entries.resize(oldest_to_keep(entries, retention));
+  entries.resize(oldest_to_keep(files, entries, retention));
   if (retention.keep_every > 0)
     std::erase_if(entries, [&](const CheckpointEntry& entry) {
       return entry.step % retention.keep_every == 0;
@@ -160,13 +179,19 @@ std::vector<fs::path> prune_checkpoints(FileSystem& files,
   std::vector<fs::path> removed;
   for (const CheckpointEntry& entry :
        checkpoints_to_prune(files, folder, retention)) {
-    // Renamed first: a kill must not leave half a checkpoint under its name.
+    removed.push_back(entry.path);
+    // A kill must not leave half a checkpoint under its name: renamed first, or
+    // without its manifest, it is none.
+    if (files.is_object_store()) {
+      files.remove(entry.path / kManifestName);
+      remove_tree(files, entry.path);
+      continue;
+    }
     const fs::path hidden = removed_path(folder, entry.step);
     if (files.exists(hidden)) remove_tree(files, hidden);
     files.rename(entry.path, hidden);
     files.sync_folder(folder);
     remove_tree(files, hidden);
-    removed.push_back(entry.path);
   }
   return removed;
 }
@@ -177,17 +202,25 @@ std::vector<fs::path> set_aside_later(FileSystem& files,
   std::vector<fs::path> moved;
   for (const CheckpointEntry& entry : list_checkpoints(files, folder)) {
     if (entry.step <= step) continue;
+    moved.push_back(entry.path);
+    if (files.is_object_store()) {
+      const fs::path manifest = entry.path / kManifestName;
+      write_file(
+          files, entry.path / kPreviousManifest, read_text(files, manifest));
+      files.remove(manifest);
+      continue;
+    }
     const fs::path aside =
         folder / (step_folder_name(entry.step) + ".previous");
     if (files.exists(aside)) remove_tree(files, aside);
     files.rename(entry.path, aside);
-    moved.push_back(entry.path);
   }
   if (!moved.empty()) files.sync_folder(folder);
   return moved;
 }
 
 void clean_leftovers(FileSystem& files, const fs::path& folder) {
+  if (files.is_object_store()) return clean_objects(files, folder);
   for (const FolderEntry& entry : files.list(folder)) {
     const fs::path path = folder / entry.name;
     if (hidden_step_of(entry.name, kTemporary) ||

@@ -24,7 +24,8 @@ struct CheckpointEntry {
   std::filesystem::path path;
 };
 
-/// By rising step, checked or not. A checkpoint that a kill caught while it
+/// By rising step, checked or not; in an object store those that have a
+/// manifest. A checkpoint that a kill caught while it
 /// was being replaced (`.step_N.old` without `step_N`) counts as step N.
 std::vector<CheckpointEntry> list_checkpoints(
     const FileSystem& files,
@@ -66,15 +67,17 @@ std::vector<std::filesystem::path> prune_checkpoints(
     const Retention& retention);
 
 /// Renames checkpoints beyond `step` to `step_N.previous`, replacing what had
-/// that name: a run that starts again before them must neither be resumed from
-/// them nor see them counted as its newest. Returns their former paths. One
-/// process at a time.
+/// that name (in an object store their manifests, to manifest.previous.json): a
+/// run that starts again before them must neither be resumed from them nor see
+/// them counted as its newest. Returns their former paths. One process at a
+/// time.
 std::vector<std::filesystem::path> set_aside_later(
     FileSystem& files,
     const std::filesystem::path& folder,
     std::int64_t step);
 
-/// Removes what a killed save or prune left, and puts a checkpoint caught in
+/// Removes what a killed save or prune left (in an object store: what has no
+/// manifest), and puts a checkpoint caught in
 /// its replacement back. Not while another process saves here.
 void clean_leftovers(FileSystem& files, const std::filesystem::path& folder);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/checkpoint/checkpoint_reader.h"
 
+#include <optional>
 #include <utility>
 
 #include <titan/error.h>
@@ -13,29 +14,33 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void verify_size(const fs::path& path, const FileRecord& record) {
-  std::error_code error;
-  const std::uintmax_t size_bytes = fs::file_size(path, error);
-  TITAN_USER_CHECK(!error,
+void verify_size(const FileSystem& files,
+                 const fs::path& path,
+                 const FileRecord& record) {
+  const std::optional<std::uint64_t> size_bytes = files.size(path);
+  TITAN_USER_CHECK(size_bytes.has_value(),
                    "[checkpoint ",
                    path.string(),
                    "] file is absent: expected ",
                    record.size_bytes,
-                   " bytes, got ",
-                   error.message());
-  TITAN_USER_CHECK(size_bytes == record.size_bytes,
+                   " bytes, got none");
+  TITAN_USER_CHECK(*size_bytes == record.size_bytes,
                    "[checkpoint ",
                    path.string(),
-                   size_bytes < record.size_bytes
+                   *size_bytes < record.size_bytes
                        ? "] file is truncated: expected "
                        : "] file is too long: expected ",
                    record.size_bytes,
                    " bytes, got ",
-                   size_bytes);
+                   *size_bytes);
 }
 
-void verify_checksum(const fs::path& path, const FileRecord& record) {
-  const std::uint64_t checksum = compute_checksum(MappedFile(path).bytes());
+void verify_checksum(const FileSystem& files,
+                     const fs::path& path,
+                     const FileRecord& record) {
+  const auto file = files.open(path);
+  file->load(0, file->bytes().size());
+  const std::uint64_t checksum = compute_checksum(file->bytes());
   TITAN_USER_CHECK(checksum == record.checksum,
                    "[checkpoint ",
                    path.string(),
@@ -45,13 +50,32 @@ void verify_checksum(const fs::path& path, const FileRecord& record) {
                    checksum_text(checksum));
 }
 
-bool wants_checksums(const Manifest& manifest, Verification verification) {
+bool wants_checksums(const FileSystem& files,
+                     const Manifest& manifest,
+                     Verification verification) {
   if (verification != Verification::kAutomatic)
     return verification == Verification::kChecksums;
+  if (files.is_object_store()) return false;
   std::uint64_t total_bytes = 0;
   for (const FileRecord& record : manifest.files)
     total_bytes += record.size_bytes;
   return total_bytes <= kAutomaticChecksumBytes;
+}
+
+// The rows of a piece that a box of it lies in.
+void load_rows(const TensorPiece& piece,
+               const Region& box,
+               std::int64_t item_bytes) {
+  const Region& region = piece.record->region;
+  if (region.extent.empty()) return piece.file->load(piece.bytes);
+  Region row = region;
+  row.extent[0] = 1;
+  const std::int64_t row_bytes = num_elements(row) * item_bytes;
+  const auto at = [&](std::int64_t rows) {
+    return static_cast<std::size_t>(rows * row_bytes);
+  };
+  piece.file->load(piece.bytes.subspan(at(box.offset[0] - region.offset[0]),
+                                       at(box.extent[0])));
 }
 
 // Files hold each element once, so it does not matter which holder is whose.
@@ -65,30 +89,35 @@ layout::Layout layout_of(const std::vector<std::int64_t>& shape,
 
 }  // namespace
 
-Manifest verify_checkpoint(const fs::path& path, Verification verification) {
+Manifest verify_checkpoint(const fs::path& path,
+                           Verification verification,
+                           const FileSystem& files) {
   const fs::path manifest_path = path / kManifestName;
-  const MappedFile file(manifest_path);
-  Manifest manifest = parse_manifest(file.text(), manifest_path.string());
+  Manifest manifest =
+      parse_manifest(read_text(files, manifest_path), manifest_path.string());
   for (const FileRecord& record : manifest.files)
-    verify_size(path / record.name, record);
-  if (wants_checksums(manifest, verification))
+    verify_size(files, path / record.name, record);
+  if (wants_checksums(files, manifest, verification))
     for (const FileRecord& record : manifest.files)
-      verify_checksum(path / record.name, record);
+      verify_checksum(files, path / record.name, record);
   return manifest;
 }
 
 CheckpointReader::CheckpointReader(const fs::path& path,
-                                   Verification verification)
-    : path_(path), manifest_(verify_checkpoint(path, verification)) {
-  open_pieces();
+                                   Verification verification,
+                                   const FileSystem& files)
+    : path_(path), manifest_(verify_checkpoint(path, verification, files)) {
+  open_pieces(files);
 }
 
-void CheckpointReader::open_pieces() {
+void CheckpointReader::open_pieces(const FileSystem& files) {
   for (const TensorRecord& record : manifest_.tensors) {
     auto file = files_.find(record.file);
     if (file == files_.end())
-      file = files_.emplace(record.file, SafetensorsFile(path_ / record.file))
-                 .first;
+      file =
+          files_
+              .emplace(record.file, SafetensorsFile(files, path_ / record.file))
+              .first;
     const TensorView& view = file->second.get(record.key);
     TITAN_USER_CHECK(
         view.dtype == record.dtype && view.shape == record.region.extent,
@@ -104,7 +133,8 @@ void CheckpointReader::open_pieces() {
         dtype_name(view.dtype),
         ' ',
         view.shape);
-    pieces_[{record.role, record.name}].push_back({&record, view.bytes});
+    pieces_[{record.role, record.name}].push_back(
+        {&record, view.bytes, &file->second});
   }
 }
 
@@ -165,13 +195,15 @@ void CheckpointReader::read_regions(std::string_view role,
   }
   TITAN_CHECK_EQ(
       out.size(), 0u, "[checkpoint] destination bytes left of \"", name, '"');
-  for (const layout::Route& route : layout::plan_routes(from, to))
+  for (const layout::Route& route : layout::plan_routes(from, to)) {
+    load_rows(stored[route.from], route.box, item_bytes);
     layout::copy_box(route.box,
                      from.pieces[route.from].region,
                      stored[route.from].bytes,
                      to.pieces[route.to].region,
                      places[route.to],
                      item_bytes);
+  }
 }
 
 }  // namespace titan::checkpoint

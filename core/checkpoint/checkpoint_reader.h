@@ -27,22 +27,28 @@ enum class Verification {
 inline constexpr std::uint64_t kAutomaticChecksumBytes = std::uint64_t{8} << 30;
 
 /// Reads the manifest and checks the files against it. Throws UserError that
-/// names the file, what was expected and what is there.
+/// names the file, what was expected and what is there. kAutomatic reads no
+/// checksums from an object store: that would fetch all for a part.
 Manifest verify_checkpoint(const std::filesystem::path& path,
-                           Verification verification);
+                           Verification verification,
+                           const FileSystem& files = real_file_system());
 
-/// One stored piece of a tensor; borrowed from the reader.
+/// One stored piece of a tensor; borrowed from the reader. Its bytes can be
+/// read after file->load() of them.
 struct TensorPiece {
   const TensorRecord* record = nullptr;
   std::span<const std::byte> bytes;
+  const SafetensorsFile* file = nullptr;
 };
 
 /// An open checkpoint. Movable; any thread may read.
 class CheckpointReader {
  public:
+  /// `files` outlives the reader.
   explicit CheckpointReader(
       const std::filesystem::path& path,
-      Verification verification = Verification::kAutomatic);
+      Verification verification = Verification::kAutomatic,
+      const FileSystem& files = real_file_system());
 
   const std::filesystem::path& path() const { return path_; }
   std::int64_t step() const { return manifest_.step; }
@@ -72,7 +78,7 @@ class CheckpointReader {
                     std::span<std::byte> out) const;
 
  private:
-  void open_pieces();
+  void open_pieces(const FileSystem& files);
 
   std::filesystem::path path_;
   Manifest manifest_;

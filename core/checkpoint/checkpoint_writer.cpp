@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include <titan/error.h>
 
 #include "core/checkpoint/checkpoint_folder.h"
-#include "core/checkpoint/mapped_file.h"
 
 namespace titan::checkpoint {
 namespace {
@@ -42,7 +42,7 @@ constexpr std::string_view kFailed = "failed";
 std::optional<std::string> read_marker(const FileSystem& files,
                                        const fs::path& path) {
   if (!files.exists(path)) return std::nullopt;
-  return std::string(MappedFile(path).text());
+  return read_text(files, path);
 }
 
 }  // namespace
@@ -55,7 +55,10 @@ void prepare_folder(FileSystem& files, const fs::path& folder) {
 CheckpointWriter::CheckpointWriter(FileSystem& files, CheckpointTarget target)
     : files_(files),
       target_(std::move(target)),
-      temporary_(temporary_path(target_.folder, target_.step, target_.token)) {
+      temporary_(
+          files.is_object_store()
+              ? target_.folder / step_folder_name(target_.step)
+              : temporary_path(target_.folder, target_.step, target_.token)) {
   TITAN_CHECK(target_.step >= 0 && target_.rank >= 0 &&
                   target_.rank < target_.world_size,
               "[checkpoint] target: expected a step and a rank below ",
@@ -80,7 +83,7 @@ void CheckpointWriter::add_piece(const std::string& role,
                                  std::vector<std::int64_t> shape,
                                  std::vector<std::int64_t> offset) {
   const auto [group, state] = split_role(role);
-  const std::string file = text(group, "-rank", target_.rank, ".safetensors");
+  const std::string file = file_name(group);
   TensorRecord record;
   record.name = piece.spec.name;
   record.role = role;
@@ -94,6 +97,17 @@ void CheckpointWriter::add_piece(const std::string& role,
   piece.spec.name = record.key;
   groups_[file].tensors.push_back(std::move(piece));
   report_.tensors.push_back(std::move(record));
+}
+
+// Where files of a killed or of an older save of the step lie beside this
+// one's, the token is in the name.
+std::string CheckpointWriter::file_name(const std::string& group) const {
+  return text(group, "-rank", target_.rank, name_mark(), ".safetensors");
+}
+
+std::string CheckpointWriter::name_mark() const {
+  const bool has_mark = files_.is_object_store() && !target_.token.empty();
+  return has_mark ? "-" + target_.token : "";
 }
 
 void CheckpointWriter::set_rank_state(std::string json) {
@@ -178,6 +192,10 @@ fs::path CheckpointWriter::publish(const CheckpointState& state,
   const Manifest manifest = merge(collect_reports(wait), state);
   require_complete_tensors("checkpoint", manifest.tensors);
   write_file(files_, temporary_ / kManifestName, manifest_text(manifest));
+  if (files_.is_object_store()) {
+    remove_unnamed(manifest);
+    return temporary_;
+  }
   // All that the markers say is in the manifest now.
   for (std::int64_t rank = 1; rank < target_.world_size; ++rank)
     files_.remove(marker(rank, kDone));
@@ -188,7 +206,7 @@ fs::path CheckpointWriter::publish(const CheckpointState& state,
 
 fs::path CheckpointWriter::marker(std::int64_t rank,
                                   std::string_view ending) const {
-  return temporary_ / text("rank", rank, '.', ending);
+  return temporary_ / text("rank", rank, name_mark(), '.', ending);
 }
 
 std::vector<RankReport> CheckpointWriter::collect_reports(
@@ -251,6 +269,15 @@ Manifest CheckpointWriter::merge(std::vector<RankReport> reports,
     manifest.rank_states.push_back(std::move(report.state));
   }
   return manifest;
+}
+
+// What the manifest does not name: markers, files of an older save.
+void CheckpointWriter::remove_unnamed(const Manifest& manifest) {
+  std::set<std::string_view> named = {kManifestName};
+  for (const FileRecord& file : manifest.files) named.insert(file.name);
+  for (const FolderEntry& entry : files_.list(temporary_))
+    if (!entry.is_folder && !named.contains(entry.name))
+      files_.remove(temporary_ / entry.name);
 }
 
 void CheckpointWriter::make_visible() {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Saves one checkpoint so that a kill at any moment leaves the one before it
 // loadable: everything goes to a hidden folder, synced, manifest last; one
-// rename makes it visible. Ranks tell each other nothing but by done markers in
-// that folder. Protocol: docs/checkpoint_format.md.
+// rename makes it visible. In an object store, which cannot rename, everything
+// goes where it stays and the manifest makes it visible. Ranks tell each other
+// nothing but by done markers in that folder. Protocol:
+// docs/checkpoint_format.md.
 #pragma once
 
 #include <atomic>
@@ -103,11 +105,14 @@ class CheckpointWriter {
   std::vector<RankReport> collect_reports(const MarkerWait& wait) const;
   Manifest merge(std::vector<RankReport> reports,
                  const CheckpointState& state) const;
+  std::string file_name(const std::string& group) const;
+  std::string name_mark() const;
   void make_visible();
+  void remove_unnamed(const Manifest& manifest);
 
   FileSystem& files_;
   CheckpointTarget target_;
-  std::filesystem::path temporary_;
+  std::filesystem::path temporary_;        // where the files are written
   std::map<std::string, Group> groups_;    // by file name
   std::map<std::string, int> num_pieces_;  // by file name and key
   RankReport report_;

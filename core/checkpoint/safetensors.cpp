@@ -242,6 +242,19 @@ class HeaderReader {
   std::span<const std::byte> data_;
 };
 
+// As much as parse_safetensors looks at; a length that lies is its to refuse.
+void load_header(const ReadableFile& file) {
+  const std::span<const std::byte> bytes = file.bytes();
+  if (bytes.size() < kLengthBytes) return file.load(0, bytes.size());
+  file.load(0, kLengthBytes);
+  std::uint64_t length = 0;
+  for (std::size_t i = 0; i < kLengthBytes; ++i)
+    length |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
+  file.load(kLengthBytes,
+            static_cast<std::size_t>(std::min<std::uint64_t>(
+                {length, kMaxHeaderBytes, bytes.size() - kLengthBytes})));
+}
+
 }  // namespace
 
 SafetensorsContent parse_safetensors(std::span<const std::byte> bytes,
@@ -250,12 +263,22 @@ SafetensorsContent parse_safetensors(std::span<const std::byte> bytes,
 }
 
 SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
-    : path_(path),
-      file_(path),
-      content_(parse_safetensors(file_.bytes(), path.string())) {
+    : SafetensorsFile(real_file_system(), path) {}
+
+SafetensorsFile::SafetensorsFile(const FileSystem& files,
+                                 const std::filesystem::path& path)
+    : path_(path), file_(files.open(path)) {
+  load_header(*file_);
+  content_ = parse_safetensors(file_->bytes(), path.string());
   index_.reserve(content_.tensors.size());
   for (std::size_t i = 0; i < content_.tensors.size(); ++i)
     index_[content_.tensors[i].name] = i;
+}
+
+void SafetensorsFile::load(std::span<const std::byte> part) const {
+  if (part.empty()) return;
+  file_->load(static_cast<std::size_t>(part.data() - file_->bytes().data()),
+              part.size());
 }
 
 const TensorView* SafetensorsFile::find(std::string_view name) const {

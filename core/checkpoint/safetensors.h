@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,7 +17,7 @@
 #include <vector>
 
 #include "core/checkpoint/dtype.h"
-#include "core/checkpoint/mapped_file.h"
+#include "core/checkpoint/storage.h"
 
 namespace titan::checkpoint {
 
@@ -47,9 +48,13 @@ SafetensorsContent parse_safetensors(std::span<const std::byte> bytes,
 class SafetensorsFile {
  public:
   explicit SafetensorsFile(const std::filesystem::path& path);
+  /// Reads the header. Bytes of tensors need load() unless the file is local.
+  SafetensorsFile(const FileSystem& files, const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
-  std::span<const std::byte> bytes() const { return file_.bytes(); }
+  std::span<const std::byte> bytes() const { return file_->bytes(); }
+  /// Returns when `part`, some bytes of a tensor of this file, can be read.
+  void load(std::span<const std::byte> part) const;
   const std::vector<TensorView>& tensors() const { return content_.tensors; }
   const std::map<std::string, std::string>& metadata() const {
     return content_.metadata;
@@ -64,7 +69,7 @@ class SafetensorsFile {
 
  private:
   std::filesystem::path path_;
-  MappedFile file_;
+  std::unique_ptr<const ReadableFile> file_;
   SafetensorsContent content_;
   std::unordered_map<std::string_view, std::size_t> index_;
 };

@@ -10,6 +10,7 @@
 
 #include <titan/error.h>
 
+#include "core/checkpoint/mapped_file.h"
 #include "core/checkpoint/strict_json.h"
 
 namespace titan::checkpoint {

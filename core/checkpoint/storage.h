@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files that survive a kill: the few operations on which atomic writes rest,
-// behind an interface so that tests can fail or stop at any one of them.
-// Reading is core/checkpoint/mapped_file.h.
+// behind an interface so that tests can fail or stop at any one of them, and
+// that a plugin may bring another place (core/plugin/plugin_file_system.h).
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +26,16 @@ class WritableFile {
   virtual void sync() = 0;
   /// Closes and reports what the system had held back; call it once, last.
   virtual void close() = 0;
+};
+
+/// A file as memory. Any thread may read.
+class ReadableFile {
+ public:
+  virtual ~ReadableFile() = default;
+  /// All of it; valid to read where load() has been, local files everywhere.
+  virtual std::span<const std::byte> bytes() const = 0;
+  /// Returns when bytes [begin, begin + size) can be read.
+  virtual void load(std::size_t begin, std::size_t size) const = 0;
 };
 
 struct FolderEntry {
@@ -52,6 +64,15 @@ class FileSystem {
   virtual std::vector<FolderEntry> list(
       const std::filesystem::path& path) const = 0;
   virtual bool exists(const std::filesystem::path& path) const = 0;
+  /// Of a file; none where there is none. This and open(): a local file unless
+  /// overridden.
+  virtual std::optional<std::uint64_t> size(
+      const std::filesystem::path& path) const;
+  virtual std::unique_ptr<ReadableFile> open(
+      const std::filesystem::path& path) const;
+  /// Whether paths are keys of objects: a file appears whole when it is closed,
+  /// folders come and go with what is in them, and nothing can be renamed.
+  virtual bool is_object_store() const { return false; }
 };
 
 FileSystem& real_file_system();
@@ -62,8 +83,9 @@ void make_folders(FileSystem& files, const std::filesystem::path& path);
 /// Removes a file or a folder with its content; links are not followed.
 void remove_tree(FileSystem& files, const std::filesystem::path& path);
 
-/// Writes `.tmp-<name>` beside `path`, syncs it and renames it over `path`:
-/// a reader sees the old file or the new one, never a part.
+/// Writes `.tmp-<name>` beside `path`, syncs it and renames it over `path` (an
+/// object store replaces the object): a reader sees the old file or the new
+/// one, never a part.
 void write_file_atomically(FileSystem& files,
                            const std::filesystem::path& path,
                            std::string_view content);
@@ -72,6 +94,10 @@ void write_file_atomically(FileSystem& files,
 void write_file(FileSystem& files,
                 const std::filesystem::path& path,
                 std::string_view content);
+
+/// A whole text file. Throws UserError where there is none.
+std::string read_text(const FileSystem& files,
+                      const std::filesystem::path& path);
 
 /// "." for a path without a folder part.
 std::filesystem::path parent_folder(const std::filesystem::path& path);

@@ -87,6 +87,11 @@ constexpr std::string_view kCheckpoint = R"json({
     "resume": {"type": "boolean", "default": true, "description": "start from the newest checkpoint in the folder, if there is one"},
     "initial": {"type": ["string", "null"], "format": "path", "default": null,
       "description": "weights to start from when nothing is resumed: a Titan checkpoint or a Hugging Face folder"},
+    "storage": {"type": "object", "x-component": "storage", "x-shorthand": "use", "default": {},
+      "description": "where checkpoints lie", "properties": {
+        "use": {"type": "string", "default": "file", "description": "file: the file system; else the id of a storage plugin, whose keys begin with folder"},
+        "config": {"type": "object", "additionalProperties": true, "description": "keys of the storage's own schema"}
+      }},
     "export_hf": {"type": "boolean", "default": false, "description": "write the last weights also in Hugging Face form"}
   }})json";
 
@@ -120,6 +125,8 @@ void add_machine_sections(SchemaRegistry& registry) {
   registry.add_section("overrides", kOverrides);
   registry.add_section("plugins", kPlugins);
   registry.add_section("checkpoint", kCheckpoint);
+  registry.add_component(
+      "titan.storage/1", "file", R"({"type": "object"})", {});
   registry.add_section("metrics", kMetrics);
   registry.add_section("profiler", kProfiler);
   registry.add_section("run_folder", R"json({

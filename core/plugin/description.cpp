@@ -7,6 +7,7 @@
 #include <exception>
 #include <string_view>
 
+#include <titan/abi/storage.h>
 #include <titan/error.h>
 
 #include "core/plugin/error_code.h"
@@ -23,6 +24,7 @@ constexpr std::uint32_t kKernelSize = 56;
 constexpr std::uint32_t kModelSize = 96;
 constexpr std::uint32_t kOptimizerSize = 40;
 constexpr std::uint32_t kParallelSize = 48;
+constexpr std::uint32_t kStorageSize = 88;
 static_assert(sizeof(titan_plugin) >= kPluginSize);
 static_assert(sizeof(titan_component) >= kComponentSize);
 static_assert(sizeof(titan_kernel_match) >= kMatchSize);
@@ -30,6 +32,7 @@ static_assert(sizeof(titan_kernel_table) >= kKernelSize);
 static_assert(sizeof(titan_model_table) >= kModelSize);
 static_assert(sizeof(titan_optimizer_table) >= kOptimizerSize);
 static_assert(sizeof(titan_parallel_table) >= kParallelSize);
+static_assert(sizeof(titan_storage_table) >= kStorageSize);
 
 constexpr std::uint64_t kMaxComponents = 4096;
 constexpr std::uint64_t kMaxText = 1u << 20;
@@ -190,6 +193,23 @@ std::shared_ptr<const void> copy_parallel(const Copier& copier,
   return keep(table);
 }
 
+std::shared_ptr<const void> copy_storage(const Copier& copier,
+                                         const void* source,
+                                         const std::string& id) {
+  const auto table = copier.copy<titan_storage_table>(source, kStorageSize, id);
+  copier.require(table.create, id, "create");
+  copier.require(table.destroy, id, "destroy");
+  copier.require(table.open_writer, id, "open_writer");
+  copier.require(table.append, id, "append");
+  copier.require(table.finish, id, "finish");
+  copier.require(table.close_writer, id, "close_writer");
+  copier.require(table.size, id, "size");
+  copier.require(table.read, id, "read");
+  copier.require(table.list, id, "list");
+  copier.require(table.remove, id, "remove");
+  return keep(table);
+}
+
 DescribedComponent copy_component(const Copier& copier,
                                   const titan_component* source) {
   const auto component =
@@ -210,6 +230,8 @@ DescribedComponent copy_component(const Copier& copier,
     out.table = copy_optimizer(copier, component.table, about.id);
   else if (about.kind == "titan.parallel/1")
     out.table = copy_parallel(copier, component.table, about.id);
+  else if (about.kind == "titan.storage/1")
+    out.table = copy_storage(copier, component.table, about.id);
   else
     out.is_known_kind = false;
   return out;

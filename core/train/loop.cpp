@@ -39,6 +39,7 @@ struct Run {
   const RunSettings& settings;
   const LoopOptions& options;
   checkpoint::FileSystem& files = checkpoint::real_file_system();
+  std::unique_ptr<checkpoint::FileSystem> storage;  // null: files
   RunRecord record;
   std::unique_ptr<MetricsLog> metrics;  // rank 0
   std::unique_ptr<Profiler> profiler;   // rank 0
@@ -46,6 +47,8 @@ struct Run {
   int64_t last_saved_step = -1;
   int64_t num_saves = 0;  // by this process
 
+  /// Where the run's own checkpoints lie.
+  checkpoint::FileSystem& checkpoints() { return storage ? *storage : files; }
   bool is_first_rank() const { return training.mesh.rank() == 0; }
 };
 
@@ -56,9 +59,13 @@ std::optional<checkpoint::CheckpointReader> find_checkpoint(Run& run) {
   const fs::path path = options.resume_from.empty()
                             ? run.settings.checkpoint_folder
                             : options.resume_from;
-  if (fs::exists(path / checkpoint::kManifestName))
-    return checkpoint::CheckpointReader(path);
-  auto latest = checkpoint::latest_checkpoint(run.files, path);
+  const bool is_local = !options.resume_from.empty() && fs::exists(path);
+  const checkpoint::FileSystem& files =
+      is_local ? run.files : run.checkpoints();
+  if (files.size(path / checkpoint::kManifestName))
+    return checkpoint::CheckpointReader(
+        path, checkpoint::Verification::kAutomatic, files);
+  auto latest = checkpoint::latest_checkpoint(files, path);
   for (const std::string& reason : latest.rejected)
     log::warn(text(reason, " Using the one before it."));
   TITAN_USER_CHECK(latest.reader || options.resume != ResumeMode::kRequired,
@@ -95,10 +102,12 @@ void start_from(Run& run) {
 // Checkpoints beyond this step are of another try (--resume DIR, --resume
 // never, damaged ones): left in place, the next start would continue from them,
 // and checkpoint.keep would delete this run's instead of theirs.
-void set_aside_other_tries(Run& run, const fs::path& folder) {
+void set_aside_other_tries(Run& run,
+                           checkpoint::FileSystem& files,
+                           const fs::path& folder) {
   if (!run.is_first_rank()) return;
   for (const fs::path& path :
-       checkpoint::set_aside_later(run.files, folder, run.training.steps_done))
+       checkpoint::set_aside_later(files, folder, run.training.steps_done))
     log::warn(text(path.string(),
                    " is beyond this run: moved to ",
                    path.filename().string(),
@@ -135,7 +144,8 @@ void wait_for_saves(Run& run) {
 void save(Run& run) {
   const auto start = Clock::now();
   if (run.num_saves == 0)
-    set_aside_other_tries(run, run.settings.checkpoint_folder);
+    set_aside_other_tries(
+        run, run.checkpoints(), run.settings.checkpoint_folder);
   ++run.num_saves;
   run.saver->start();
   run.last_saved_step = run.training.steps_done;
@@ -153,8 +163,11 @@ std::unique_ptr<RunSaver> make_saver(Run& run) {
                               .keep_every = settings.checkpoints_kept_every};
   options.content = settings.checkpoint_content;
   options.dtype = settings.weights_dtype;
-  return std::make_unique<RunSaver>(
-      run.training, run.files, settings.checkpoint_folder, run.record, options);
+  return std::make_unique<RunSaver>(run.training,
+                                    run.checkpoints(),
+                                    settings.checkpoint_folder,
+                                    run.record,
+                                    options);
 }
 
 std::optional<double> validate_now(Run& run) {
@@ -196,7 +209,7 @@ StepReport run_step(Run& run) {
   } catch (const NonFiniteError& error) {
     wait_for_saves(run);
     const fs::path folder = run.settings.folder / "non_finite";
-    set_aside_other_tries(run, folder);
+    set_aside_other_tries(run, run.files, folder);
     throw NonFiniteError(
         text(error.what(),
              " Replay: --resume ",
@@ -289,6 +302,8 @@ RunResult run_training(Session& session,
   check_end(settings, training.mesh);
   Run run(session, training, settings, options);
   run.record = {session.recipe().root().to_json(), session.plugin_lock()};
+  run.storage =
+      open_storage(session.host(), settings.storage, settings.storage_config);
   start_from(run);
   const bool was_complete = training.steps_done >= settings.num_steps;
   // A complete run answers from its record: the result of the same recipe and

@@ -18,6 +18,8 @@ void read_checkpoint(const config::Recipe& recipe, RunSettings& settings) {
   settings.resumes = recipe.boolean("checkpoint.resume");
   settings.checkpoint_folder =
       inside(settings.folder, recipe.string("checkpoint.folder"));
+  settings.storage = recipe.string("checkpoint.storage.use");
+  settings.storage_config = recipe.value("checkpoint.storage.config");
   settings.checkpoint_interval = recipe.integer("checkpoint.interval");
   settings.checkpoints_kept = recipe.integer("checkpoint.keep");
   settings.checkpoints_kept_every = recipe.integer("checkpoint.keep_every");

@@ -30,6 +30,8 @@ struct RunSettings {
   bool saves_checkpoints = false;
   bool resumes = true;
   std::filesystem::path checkpoint_folder;
+  std::string storage = "file";  // or the id of a storage plugin
+  config::Value storage_config;
   int64_t checkpoint_interval = 0;
   int64_t checkpoints_kept = 0;        // newest; 0 = all
   int64_t checkpoints_kept_every = 0;  // also multiples of this step; 0 = none

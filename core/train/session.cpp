@@ -13,6 +13,7 @@
 #include "core/config/recipe_schema.h"
 #include "core/config/validate.h"
 #include "core/plugin/abi_call.h"
+#include "core/plugin/plugin_file_system.h"
 #include "core/plugin/recipe_components.h"
 #include "core/train/host_table.h"
 
@@ -110,6 +111,15 @@ void deny_unnamed_finds(const plugin::PluginRegistry& plugins,
 }
 
 }  // namespace
+
+std::unique_ptr<checkpoint::FileSystem> open_storage(
+    const PluginHost& host,
+    const std::string& id,
+    const config::Value& config) {
+  if (id == "file") return nullptr;
+  return std::make_unique<plugin::PluginFileSystem>(
+      host.plugins.find(plugin::kStorageKind, id), config);
+}
 
 config::Value complete_config(const plugin::Component& component,
                               const config::Value& given) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/checkpoint/storage.h"
 #include "core/config/recipe.h"
 #include "core/op/kernel.h"
 #include "core/op/select.h"
@@ -49,6 +50,12 @@ class Session {
   std::unique_ptr<PluginHost> host_;
   config::Recipe recipe_;
 };
+
+/// Where checkpoints lie: the storage plugin `id`, opened; null for "file".
+std::unique_ptr<checkpoint::FileSystem> open_storage(
+    const PluginHost& host,
+    const std::string& id,
+    const config::Value& config);
 
 /// `given` held against the component's schema, defaults filled in: what a
 /// recipe does for its `config` section. UserError lists every fault.

@@ -192,6 +192,8 @@ std::vector<OptionEffect> machine_effects() {
        {"checkpoint.content=model", "checkpoint.dtype=bf16"}},
       {"checkpoint.resume", {}, {"checkpoint.resume=false"}},
       {"checkpoint.initial", {}, {"checkpoint.initial=$DIR/none"}},
+      {"checkpoint.storage.use", {}, {"checkpoint.storage.use=titan.nowhere"}},
+      {"checkpoint.storage.config", {}, {"checkpoint.storage.config.bucket=b"}},
       {"checkpoint.export_hf", {}, {"checkpoint.export_hf=true"}},
       {"metrics.interval", {}, {"metrics.interval=2"}},
       {"metrics.jsonl", {}, {"metrics.jsonl=false"}},

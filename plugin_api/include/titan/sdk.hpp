@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The C++20 SDK for plugins, whole: tensors and ops, models, kernels,
-// optimizers, planners. Header-only, without LibTorch; a plugin links no host
-// symbol. Parts can be included alone. Guide: docs/plugins.md.
+// optimizers, planners, storages. Header-only, without LibTorch; a plugin links
+// no host symbol. Parts can be included alone. Guide: docs/plugins.md.
 #pragma once
 
 #include <titan/abi.h>
@@ -15,4 +15,5 @@
 #include <titan/sdk/optimizer.hpp>
 #include <titan/sdk/planner.hpp>
 #include <titan/sdk/plugin.hpp>
+#include <titan/sdk/storage.hpp>
 #include <titan/text.h>

@@ -15,6 +15,7 @@
 #include <titan/sdk/model.hpp>
 #include <titan/sdk/optimizer.hpp>
 #include <titan/sdk/planner.hpp>
+#include <titan/sdk/storage.hpp>
 
 namespace titan {
 
@@ -75,6 +76,12 @@ template <typename Class>
 constexpr auto planner(std::string_view id, std::string_view summary) {
   return detail::Component<detail::PlannerTable<Class>>{
       "titan.parallel/1", id, summary, detail::schema_of<Class>()};
+}
+
+template <typename Class>
+constexpr auto storage(std::string_view id, std::string_view summary) {
+  return detail::Component<detail::StorageTable<Class>>{
+      "titan.storage/1", id, summary, detail::schema_of<Class>()};
 }
 
 /// The flag TITAN_KERNEL_HAS_BACKWARD follows from the class.
