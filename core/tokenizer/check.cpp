@@ -58,8 +58,10 @@ void compare(const Value& got,
 
 }  // namespace
 
-TokenizerCheck check_tokenizer(const std::filesystem::path& folder) {
-  const auto tokenizer = load_tokenizer(folder.string());
+TokenizerCheck check_tokenizer(const std::filesystem::path& spec) {
+  const auto tokenizer = load_tokenizer(spec.string());
+  const std::filesystem::path folder =
+      std::filesystem::is_directory(spec) ? spec : spec.parent_path();
   TokenizerCheck check;
   for (const Case& one : read_cases(folder / "cases.json")) {
     const std::string tag = text("case ", check.num_cases++, ' ');

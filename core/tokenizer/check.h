@@ -15,11 +15,12 @@ struct TokenizerCheck {
   std::vector<std::string> differences;
 };
 
-/// Runs cases.json beside tokenizer.json in `folder`: a list of objects {text,
+/// Runs cases.json in the folder, or beside the file, that `spec` (see
+/// load_tokenizer) names: a list of objects {text,
 /// ids, ids_special, decoded, decoded_skip}, where ids are those without and
 /// ids_special those with the template, and both decodings are of ids, with
 /// ill-formed UTF-8 replaced. UserError: a file is missing, malformed or has no
 /// cases.
-TokenizerCheck check_tokenizer(const std::filesystem::path& folder);
+TokenizerCheck check_tokenizer(const std::filesystem::path& spec);
 
 }  // namespace titan

@@ -31,6 +31,8 @@ TEST_CASE("a difference is reported with case, field and values", "[unit]") {
   REQUIRE(check.differences.size() == 1);
   CHECK(check.differences[0] ==
         "case 0 ids_special: expected [220], got [2000,220]");
+  CHECK(titan::check_tokenizer(folder.path() + "/tokenizer.json").num_cases ==
+        1);
   folder.write("cases.json", "[]");
   CHECK_THROWS_WITH(titan::check_tokenizer(folder.path()),
                     Catch::Contains("has no cases"));
