@@ -86,3 +86,43 @@ TEST_CASE("tokenizer errors name the file and exit 2", "[unit]") {
   CHECK_THAT(outcome.err,
              Catch::Contains("no tokenizer.json in no/such/folder"));
 }
+
+TEST_CASE("tokenizer render prints the text that the model sees", "[unit]") {
+  const TemporaryFolder folder;
+  const std::string chat =
+      folder.write("chat.json",
+                   R"([{"role": "user", "content": "To be?"},
+      {"role": "assistant", "content": "Not."}])");
+  const std::string assets = TITAN_SOURCE_DIR "/assets/";
+  const std::vector<std::string> render = {
+      "tokenizer",
+      "render",
+      assets + "tokenizer",
+      "--messages",
+      chat,
+      "--template",
+      assets + "dialogues/chat_template.jinja"};
+  const Outcome plain = run(render);
+  CHECK(plain.code == 0);
+  CHECK(plain.out ==
+        "<|begin|>[user]\nTo be?<|end|>\n[assistant]\nNot.<|end|>\n");
+
+  std::vector<std::string> masked = render;
+  masked.push_back("--mask");
+  const std::string lines = run(masked).out;
+  CHECK_THAT(lines, Catch::Contains(" * \".\"\n2001 * \"<|end|>\"\n"));
+  CHECK_THAT(lines, Catch::Contains("2000   \"<|begin|>\"\n"));
+  CHECK_THAT(lines, Catch::Contains("tokens are learnt"));
+
+  std::vector<std::string> prompt = render;
+  prompt.insert(prompt.end(), {"--add-generation-prompt", "--json"});
+  const auto json = nlohmann::json::parse(run(prompt).out);
+  CHECK_THAT(json["text"].get<std::string>(),
+             Catch::EndsWith("<|end|>\n[assistant]\n"));
+  CHECK(json["ids"][0] == 2000);
+
+  const Outcome none =
+      run({"tokenizer", "render", assets + "tokenizer", "--messages", chat});
+  CHECK(none.code == 2);
+  CHECK_THAT(none.err, Catch::Contains("there is no chat template"));
+}
