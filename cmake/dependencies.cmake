@@ -13,6 +13,8 @@ pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)  # core/checkpoint
 pkg_check_modules(HTTPLIB QUIET IMPORTED_TARGET cpp-httplib)  # tests of plugins/storage/s3
 find_package(CURL 7.85 QUIET)                                     # plugins/storage/s3
 find_package(OpenSSL QUIET COMPONENTS Crypto)                 # plugins/storage/s3
+pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)         # core/data
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)      # core/data
 if(TITAN_BUILD_TESTS)
   find_package(Catch2 2.13 REQUIRED)
 endif()

@@ -50,7 +50,7 @@ function(install_titan target)
   install(CODE "
     file(GET_RUNTIME_DEPENDENCIES EXECUTABLES $<TARGET_FILE:${target}>
       RESOLVED_DEPENDENCIES_VAR found UNRESOLVED_DEPENDENCIES_VAR unknown
-      POST_INCLUDE_REGEXES [[/lib(yaml-cpp|spdlog|fmt|pcre2-8|utf8proc|zstd|xxhash)[.]so]]
+      POST_INCLUDE_REGEXES [[/lib(yaml-cpp|spdlog|fmt|pcre2-8|utf8proc|z|zstd|xxhash)[.]so]]
       POST_EXCLUDE_REGEXES [[.*]])
     foreach(library IN LISTS found)
       file(INSTALL \${library} DESTINATION \${CMAKE_INSTALL_PREFIX}/lib

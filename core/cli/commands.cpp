@@ -16,6 +16,7 @@ void add_commands(CLI::App& app, int& exit_code) {
   add_doctor_command(app, exit_code);
   add_plugin_command(app, exit_code);
   add_tokenizer_command(app, exit_code);
+  add_data_command(app, exit_code);
 }
 
 }  // namespace titan::cli

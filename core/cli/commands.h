@@ -24,6 +24,7 @@ void add_parity_command(CLI::App& app, int& exit_code);
 void add_doctor_command(CLI::App& app, int& exit_code);
 void add_plugin_command(CLI::App& app, int& exit_code);
 void add_tokenizer_command(CLI::App& app, int& exit_code);
+void add_data_command(CLI::App& app, int& exit_code);
 
 /// `titan tokenizer render`, a command of `tokenizer`.
 void add_tokenizer_render(CLI::App& tokenizer, int& exit_code);

@@ -119,6 +119,19 @@ std::vector<Problem> check_schedule(const Value& root) {
   return out;
 }
 
+std::vector<Problem> check_data(const Value& root) {
+  const auto has_entries = [&](std::string_view path) {
+    const Value* list = root.at_path(path);
+    return list != nullptr && list->is_list() && !list->as_list().empty();
+  };
+  const bool has_files = has_entries("data.files");
+  if (has_files != has_entries("data.sources")) return {};
+  return {{{},
+           "data.files",
+           text("data is not named once: expected files or sources, got ",
+                has_files ? "both" : "neither")}};
+}
+
 std::vector<Problem> check_validation(const Value& root) {
   const Value* files = root.at_path("data.validation_files");
   const bool has_files =
@@ -192,6 +205,7 @@ void add_core_rules(SchemaRegistry& registry) {
       [](const Value& root) { return check_batch(root, known_degree(root)); });
   registry.add_rule(check_sequence);
   registry.add_rule(check_schedule);
+  registry.add_rule(check_data);
   registry.add_rule(check_validation);
   registry.add_rule(check_plugin_entries);
   registry.add_rule(check_name);

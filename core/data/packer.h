@@ -1,44 +1,63 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Documents to rows of seq_len tokens, in sequence: row i is tokens
-// [i * seq_len, (i + 1) * seq_len) of the split. A document longer than what is
-// left of a row goes on in the next one. Labels look one token ahead, across
-// the end of the row, so cutting loses no target; the last token of a document
-// has none.
+// Samples to rows of seq_len tokens. Three ways:
+//   sequential  rows are filled to the last place; a sample that does not fit
+//               goes on in the next row. Nothing is padded.
+//   best_fit    a sample goes, whole, to the open row with the least room that
+//               holds it; a longer one than a row is cut into rows first. At
+//               most kOpenRows rows are open; a row that is closed is padded.
+//   none        a sample a row, padded.
+// A packer's state is places of samples (sample_reader.h), never tokens.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
-#include "core/data/batch.h"
-#include "core/data/token_store.h"
+#include "core/data/row.h"
+#include "core/data/sample_reader.h"
 
 namespace titan {
 
-/// Sizes the [T] vectors of `batch` and empties the rest. No allocation when
-/// the sizes are there already.
-void begin_batch(Microbatch& batch, int64_t num_tokens);
+enum class Packing { kSequential, kBestFit, kNone };
 
-/// For one thread.
+/// UserError for a name that is none of sequential, best_fit, none.
+Packing parse_packing(const std::string& name);
+/// UserError for a name that is none of split, truncate, drop.
+TooLong parse_too_long(const std::string& name);
+
+/// Inputs [begin, end) of a sample.
+struct PieceState {
+  SamplePlace place;
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
+/// Everything of a lane and source that the next rows depend on.
+struct PackerState {
+  SamplePlace next;                 ///< Where reading goes on.
+  std::optional<PieceState> carry;  ///< Of a sample that was begun.
+  std::vector<std::vector<PieceState>> open_rows;
+};
+
+/// For one thread at a time.
 class Packer {
  public:
-  /// `tokens` must outlive this.
-  Packer(const TokenStore& tokens, int64_t seq_len);
-
-  int64_t num_full_rows() const;
-  /// With the last row, which may be padded.
-  int64_t num_rows() const;
-
-  /// Writes row `row` as the batch's next one: the rows of a batch are written
-  /// in order, `slot` counting from 0. Leaves global_index alone.
-  void pack_row(int64_t row, int64_t slot, Microbatch& batch);
-  /// Writes a row of padding only.
-  void pad_row(int64_t slot, Microbatch& batch) const;
-
- private:
-  const TokenStore& tokens_;
-  int64_t seq_len_;
-  std::vector<int32_t> ids_;
-  std::vector<int64_t> starts_;
+  virtual ~Packer() = default;
+  /// Fills the empty `row`; false where no sample is left. See SampleReader.
+  virtual bool next_row(Row& row) = 0;
+  virtual PackerState state() const = 0;
+  /// Continues where state() was taken; reads open samples again.
+  virtual void restore(const PackerState& state) = 0;
 };
+
+/// Enough that hardly a place stays empty: tests/unit has the measurement.
+inline constexpr size_t kOpenRows = 16;
+
+/// `source` outlives the packer.
+std::unique_ptr<Packer> make_packer(Packing packing,
+                                    const Source& source,
+                                    int64_t lane);
 
 }  // namespace titan

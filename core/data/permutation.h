@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The order of an epoch's rows: a permutation of 0..n-1 that is a pure function
+// A shuffled order: a permutation of 0..n-1 that is a pure function
 // of (n, seed, epoch) and needs no table, so that resuming anywhere is free.
 #pragma once
 
@@ -11,9 +11,9 @@ namespace titan {
 /// A Feistel network over the smallest 2^(2k) >= n, walked until the value is
 /// below n (cycle walking: Black and Rogaway, "Ciphers with Arbitrary Finite
 /// Domains", 2002), hence a bijection; at most four steps on average.
-class RowPermutation {
+class Permutation {
  public:
-  RowPermutation(int64_t size, uint64_t seed, int64_t epoch);
+  Permutation(int64_t size, uint64_t seed, int64_t epoch);
 
   /// Returns where `index` goes; 0 <= index < size.
   int64_t operator()(int64_t index) const;

@@ -1,84 +1,89 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sequence of microbatches that a rank trains or validates on: a pure
-// function of (options, files, position), so a position is all its state.
+// The sequence of microbatches that a rank trains or validates on.
 //
-// Global order. Rows r = 0, 1, 2, ... are those of epoch r / N at place r % N
-// (N rows per epoch, permuted by (seed, epoch) or in file order). Microbatch
-// m holds rows [m * R, (m + 1) * R), R = tokens_per_microbatch / seq_len. The
-// k-th microbatch of a rank is m = k * dp_world + dp_rank. So a step's G =
-// tokens_per_step / tokens_per_microbatch microbatches are the same rows for
-// every dp_world that divides G.
+// Training. L lanes (lane.h) make rows; row r of the run is row r / L of lane
+// r % L. A step takes the next tokens_per_step / seq_len rows; rank k of D
+// takes rows k, k + D, k + 2D, ... of them, which are always those of the
+// lanes k, k + D, ... that it owns. So the rows of a step, and of the run, are
+// the same for every D that divides L; a row's global_index does not depend
+// on D either. The state is that of each lane, wherever it lives. Where all
+// epochs are done, rows of padding follow: has_ended() says so.
 //
-// Training uses whole rows: the at most seq_len - 1 tokens behind the last one
-// are left out. Validation is one pass in file order with the last row padded,
-// so each token that has a next one is a target exactly once over all ranks.
-// Where the data ends, padding fills up: every rank gets as many microbatches
-// (with tokens_per_step and epochs: whole steps).
+// Validation is one pass over the split in file order, through one lane that
+// every rank reads and of which rank k uses microbatches k, k + D, ...: each
+// token that has a next one is a target exactly once over all ranks.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "core/data/batch.h"
+#include "core/data/lane_threads.h"
 #include "core/data/options.h"
-#include "core/data/packer.h"
-#include "core/data/source.h"
-#include "core/data/token_store.h"
+#include "core/data/read_report.h"
 
 namespace titan {
 
 class Tokenizer;
 
+/// A position of this rank's lanes, to go back to within the process. Cheap.
+struct DataMark {
+  int64_t num_taken = 0;
+  LaneStates lanes;
+};
+
 /// For one thread.
 class DataStream {
  public:
-  /// Reads and tokenises the files; takes seconds per 100 MB. UserError: see
-  /// check_options, load_tokenizer and load_corpus; less than one row of
-  /// training data.
-  explicit DataStream(const DataOptions& options);
-  /// The same with a tokenizer that is loaded already.
+  /// Opens the files (reading little of them), starts the threads and waits for
+  /// a first row, so that what is wrong with all of the data is said before any
+  /// work. `tokenizer` must outlive the stream. UserError: see check_options,
+  /// expand_files, make_text_mapper, next().
   DataStream(const DataOptions& options, const Tokenizer& tokenizer);
+  ~DataStream();
 
-  /// Fills `batch` (reusing its memory) and moves on. False, with `batch`
-  /// untouched, where the data ends.
+  /// Fills `batch` (reusing its memory) and moves on. Validation: false, with
+  /// `batch` untouched, where the split ends, after the same number of
+  /// microbatches on every rank. Training never ends. UserError: what reading
+  /// or mapping found.
   bool next(Microbatch& batch);
+  /// Training: every lane of this rank has ended.
+  bool has_ended() const;
   /// Goes back to the first microbatch.
-  void rewind() { num_taken_ = 0; }
+  void rewind();
 
-  /// Position and identity of the data as JSON; the same text on every rank.
+  DataMark mark() const;
+  void restore(const DataMark& mark);
+
+  /// Position and identity of the data as JSON, with this rank's lanes.
   std::string state() const;
-  /// Continues where state() was taken, in O(1). dp_world and
-  /// tokens_per_microbatch may have changed if a microbatch of all ranks begins
-  /// there. UserError: not a state, or of other data, seed or seq_len.
+  /// The states of all data ranks (in any order, some of them twice) as one.
+  static std::string merge(const std::vector<std::string>& states);
+  /// Continues where a state, merged or of all lanes, was taken; dp_world and
+  /// tokens_per_microbatch may have changed. UserError: not a state, a lane
+  /// missing, or of other data or options.
   void restore(const std::string& state);
 
-  /// UserError if the data has a token id that a model of `model_vocab` lacks.
-  void check_vocab(int64_t model_vocab) const;
-
-  int64_t num_tokens() const { return tokens_->num_tokens(); }
-  int64_t num_documents() const { return tokens_->num_documents(); }
-  int64_t rows_per_epoch() const { return rows_per_epoch_; }
-  /// Microbatches of this rank from the start; nothing where there is no end.
-  std::optional<int64_t> num_microbatches() const;
-  /// Epoch, from 0, of the row that next() begins with.
-  int64_t epoch() const;
-  /// What reading the files found: skipped lines and the like.
-  const SourceReport& report() const { return report_; }
+  /// One line for the log: lanes, units, threads.
+  std::string describe() const;
+  /// What reading found so far: skipped lines and the like.
+  ReadCounts counts() const { return report_->counts(); }
 
  private:
   int64_t rows_per_microbatch() const;
-  int64_t next_row() const;
-  int64_t row_in_file_order(int64_t global_row) const;
+  bool next_training(Microbatch& batch);
+  bool next_validation(Microbatch& batch);
+  std::vector<int64_t> own_lanes() const;
+  void open_lanes();
 
   DataOptions options_;
-  SourceReport report_;
-  std::unique_ptr<const TokenStore> tokens_;
-  Packer packer_;
-  int64_t rows_per_epoch_;
-  int64_t num_epochs_;     // 0: no end.
+  std::unique_ptr<ReadReport> report_;
+  std::unique_ptr<LanePlan> plan_;
+  std::unique_ptr<LaneThreads> lanes_;
   int64_t num_taken_ = 0;  // Microbatches of this rank.
+  std::vector<Row> rows_;  // Of a validation microbatch.
 };
 
 }  // namespace titan

@@ -8,6 +8,7 @@
 
 #include "core/observe/log.h"
 #include "core/parallel/planner.h"
+#include "core/train/data_section.h"
 #include "core/train/host_table.h"
 
 namespace titan::train {
@@ -47,24 +48,14 @@ int64_t tokens_per_microbatch(const Recipe& recipe) {
 DataOptions data_options(const Recipe& recipe,
                          const dist::Mesh& mesh,
                          const Tokenizer& tokenizer) {
-  DataOptions options;
-  options.use = recipe.string("data.use");
-  options.files = recipe.strings("data.files");
-  options.field = recipe.string("data.field");
-  options.on_bad_line = recipe.string("data.on_bad_line");
-  options.tokenizer = recipe.string("data.tokenizer");
-  options.add_bos = recipe.boolean("data.add_bos");
+  DataOptions options = read_data_section(recipe);
   // The default tokenizer, bytes, has none; who asks for one gets an error.
   const config::Value& add_eos = recipe.value("data.add_eos");
   options.add_eos =
       add_eos.is_null() ? tokenizer.eos_id().has_value() : add_eos.as_boolean();
-  options.validation_fraction = recipe.number("data.validation_fraction");
-  options.validation_files = recipe.strings("data.validation_files");
   options.seq_len = recipe.integer("training.seq_len");
   options.tokens_per_microbatch = tokens_per_microbatch(recipe);
   options.seed = static_cast<uint64_t>(recipe.integer("training.seed"));
-  options.shuffle = recipe.boolean("data.shuffle");
-  options.epochs = recipe.optional_integer("data.epochs").value_or(0);
   options.dp_rank = static_cast<int>(mesh.coordinate("dp"));
   options.dp_world = static_cast<int>(mesh.size("dp"));
   options.tokens_per_step = microbatches_per_step(recipe, mesh.size("dp")) *
@@ -97,37 +88,16 @@ int64_t model_vocab(const module::Model& model) {
 
 namespace {
 
-// Found out now rather than after hours.
-void check_enough_data(const Training& training, const Recipe& recipe) {
-  const auto available = training.data->num_microbatches();
-  if (!available) return;
-  const int64_t per_step = training.options.microbatches;
-  const int64_t steps = recipe.integer("training.steps");
-  if (steps * per_step > *available)
-    throw recipe.error_at("training.steps",
-                          text("expected at most ",
-                               *available / per_step,
-                               " (the data has no more in data.epochs ",
-                               *recipe.optional_integer("data.epochs"),
-                               "), got ",
-                               steps));
-}
-
 void add_data(Training& training, const Recipe& recipe) {
   DataOptions options =
       data_options(recipe, training.mesh, *training.tokenizer);
+  options.vocab_size = model_vocab(*training.model);
   training.data = std::make_unique<DataStream>(options, *training.tokenizer);
-  training.data->check_vocab(model_vocab(*training.model));
-  check_enough_data(training, recipe);
   if (options.validation_fraction == 0 && options.validation_files.empty())
     return;
   options.split = Split::kValidation;
-  options.shuffle = false;
-  options.epochs = 0;
-  options.tokens_per_step = 0;
   training.validation =
       std::make_unique<DataStream>(options, *training.tokenizer);
-  training.validation->check_vocab(model_vocab(*training.model));
 }
 
 StepOptions step_options(const Recipe& recipe, const dist::Mesh& mesh) {

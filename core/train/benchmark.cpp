@@ -206,7 +206,7 @@ BenchmarkResult benchmark_training(Session& session,
     const auto start = Clock::now();
     const StepReport report =
         has_tokens ? train_step_on(
-                         *training, step, batch_of(array, *training, step), "")
+                         *training, step, batch_of(array, *training, step), {})
                    : train_step(*training, step);
     const double seconds = seconds_since(start);
     result.losses.push_back(report.loss);

@@ -14,6 +14,7 @@
 #include "core/observe/profiler.h"
 #include "core/observe/signals.h"
 #include "core/observe/spans.h"
+#include "core/train/data_log.h"
 #include "core/train/metrics_log.h"
 #include "core/train/result_file.h"
 #include "core/train/run_saver.h"
@@ -44,6 +45,7 @@ struct Run {
   std::unique_ptr<MetricsLog> metrics;  // rank 0
   std::unique_ptr<Profiler> profiler;   // rank 0
   std::unique_ptr<RunSaver> saver;      // null: checkpoint.enabled is false
+  DataLog data_log;
   int64_t last_saved_step = -1;
   int64_t num_saves = 0;  // by this process
 
@@ -216,7 +218,9 @@ StepReport run_step(Run& run) {
              save_run(run.training, run.files, folder, run.record).string()));
   }
   if (run.profiler) run.profiler->end_step(step + 1);
+  if (report.outcome == StepOutcome::kEndOfData) return report;
   if (run.metrics) run.metrics->add_step(report);
+  run.data_log.update(*run.training.data);
   return report;
 }
 
@@ -283,6 +287,21 @@ void check_end(const RunSettings& settings, const dist::Mesh& mesh) {
                    ". Set it to false and use `titan generate`.");
 }
 
+// The epochs of the recipe are done: the run is complete, if shorter.
+void end_with_the_data(Run& run) {
+  const int64_t step = run.training.steps_done;
+  TITAN_USER_CHECK(step > 0,
+                   "[data] the training split has no token to predict: "
+                   "expected some in its epochs, got none");
+  if (run.is_first_rank())
+    log::warn(text("the data ended after step ",
+                   step,
+                   " of ",
+                   run.settings.num_steps,
+                   ": its epochs are done"));
+  if (run.settings.saves_checkpoints && run.last_saved_step != step) save(run);
+}
+
 void save_before_leaving(Run& run) {
   if (run.settings.saves_checkpoints) {
     if (run.last_saved_step != run.training.steps_done) save(run);
@@ -317,6 +336,7 @@ RunResult run_training(Session& session,
     }
 
   if (run.is_first_rank()) {
+    log::info(training.data->describe());
     enable_spans(settings.records_spans);
     run.metrics = std::make_unique<MetricsLog>(
         settings, training, options.prints_json ? options.print_line : nullptr);
@@ -329,11 +349,15 @@ RunResult run_training(Session& session,
   if (run.metrics && !was_complete) run.metrics->start_first_step();
   int exit_code = 0;
   while (training.steps_done < settings.num_steps && exit_code == 0) {
-    run_step(run);
+    if (run_step(run).outcome == StepOutcome::kEndOfData) {
+      end_with_the_data(run);
+      break;
+    }
     after_step(run);
     exit_code =
         exit_code_of(agreed_stop(training.mesh), options.is_under_launcher);
   }
+  run.data_log.finish(*training.data);
   if (exit_code != 0) save_before_leaving(run);
   wait_for_saves(run);
   if (run.profiler) run.profiler->finish();

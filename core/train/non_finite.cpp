@@ -60,7 +60,7 @@ void handle_non_finite(Training& training,
                        const std::vector<module::BatchTensors>& microbatches,
                        const Counts& counts,
                        const StepReport& report,
-                       const std::string& data_before) {
+                       const DataMark& data_before) {
   const bool is_loss = !std::isfinite(report.loss);
   const std::string what =
       is_loss ? text("loss is ", kind_of(report.loss))

@@ -28,6 +28,6 @@ void handle_non_finite(Training& training,
                        const std::vector<module::BatchTensors>& microbatches,
                        const Counts& counts,
                        const StepReport& report,
-                       const std::string& data_before);
+                       const DataMark& data_before);
 
 }  // namespace titan::train

@@ -6,6 +6,7 @@
 
 #include <titan/error.h>
 
+#include "core/data/file_list.h"
 #include "core/dispatch/fake_run.h"
 #include "core/parallel/executor.h"
 #include "core/train/assemble.h"
@@ -73,11 +74,12 @@ void check_data(const config::Recipe& recipe,
   const auto tokenizer = load_tokenizer(recipe.string("data.tokenizer"));
   const DataOptions options = data_options(recipe, mesh, *tokenizer);
   check_options(options);
-  for (const auto* files : {&options.files, &options.validation_files})
-    for (const std::string& file : *files)
-      if (!std::filesystem::exists(file))
-        throw recipe.error_at("data.files",
-                              text("expected an existing file, got ", file));
+  const auto check_files = [](const auto& files, const std::string& use) {
+    expand_files(files, endings_for(use));
+  };
+  for (const SourceOptions& source : options.sources)
+    check_files(source.files, source.use);
+  check_files(options.validation_files, options.sources.front().use);
   tokenizer->encode("", options.add_bos, false);  // UserError without BOS
   if (tokenizer->vocab_size() > vocabulary)
     throw recipe.error_at("data.tokenizer",

@@ -23,13 +23,14 @@ namespace {
 using Json = nlohmann::json;
 using parallel::LocalPart;
 
-std::string trainer_json(const Training& training) {
+// `data` is the position of all data ranks.
+std::string trainer_json(const Training& training, const std::string& data) {
   return Json{{"step", training.steps_done},
               {"tokens_seen", training.tokens_seen},
               {"skipped_steps", training.skipped_steps},
               {"steps_without_targets", training.steps_without_targets},
               {"last_loss", training.last_loss},
-              {"data", training.data->state()},
+              {"data", data},
               {"schedule",
                {{"total_steps", training.schedule.total_steps},
                 {"warmup_steps", training.schedule.warmup_steps},
@@ -109,8 +110,11 @@ void RunSaver::start() {
   ++num_saves_;
   add_tensors(writer);
   const std::string& plan = training_.plan.json;
+  // Each data rank knows its own lanes.
+  const std::string data = DataStream::merge(
+      dist::all_gather_texts(mesh.group("world"), training_.data->state()));
   saver_.start(std::move(writer),
-               {.trainer = trainer_json(training_),
+               {.trainer = trainer_json(training_, data),
                 .recipe = record_.recipe_json,
                 .plugins = record_.plugins_json,
                 .layout = plan.empty() ? "{}" : plan});

@@ -43,10 +43,10 @@ class RunSaver {
            RunRecord record,
            RunSaveOptions options = {});
 
-  /// Saves step `training.steps_done`, as CheckpointSaver::start does. The
-  /// first call is collective over the mesh: the folder is prepared and a name
-  /// for the series agreed on. Later ones exchange nothing, but every rank must
-  /// make them.
+  /// Saves step `training.steps_done`, as CheckpointSaver::start does.
+  /// Collective over the mesh: the ranks' positions in the data become one, and
+  /// in the first call the folder is prepared and a name for the series agreed
+  /// on.
   void start();
 
   /// As in CheckpointSaver.

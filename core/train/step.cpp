@@ -21,18 +21,18 @@
 namespace titan::train {
 namespace {
 
+// Data ranks whose lanes have not all ended.
+constexpr const char* kRanksWithData = "ranks_with_data";
+
 StepBatch load_microbatches(Training& training) {
   const Span span("data");
   StepBatch batch;
   Microbatch host;
   for (int64_t i = 0; i < training.options.microbatches; ++i) {
-    TITAN_USER_CHECK(
-        training.data->next(host),
-        "[data] expected enough tokens for training.steps, got the "
-        "end of the data. Raise data.epochs or lower "
-        "training.steps.");
+    training.data->next(host);
     batch.add(host);
   }
+  batch.has_more = !training.data->has_ended();
   return batch;
 }
 
@@ -73,7 +73,7 @@ void StepBatch::add(const Microbatch& microbatch) {
 }
 
 StepReport train_step(Training& training, int64_t step) {
-  const std::string data_before = training.data->state();
+  const DataMark data_before = training.data->mark();
   return train_step_on(
       training, step, load_microbatches(training), data_before);
 }
@@ -81,16 +81,22 @@ StepReport train_step(Training& training, int64_t step) {
 StepReport train_step_on(Training& training,
                          int64_t step,
                          StepBatch batch,
-                         const std::string& data_before) {
+                         const DataMark& data_before) {
   StepReport report;
   report.step = step + 1;
   report.lr = training.optimizer->base_lr() * training.schedule.factor(step);
 
   Counts counts = count_batches(batch.microbatches, batch.num_targets);
+  counts[kRanksWithData] = batch.has_more ? 1 : 0;
   all_reduce_counts(counts, training.mesh);
   report.num_tokens = static_cast<int64_t>(counts.at("all_tokens"));
   report.num_targets = static_cast<int64_t>(counts.at("tokens"));
 
+  if (report.num_targets == 0 && counts.at(kRanksWithData) == 0) {
+    training.data->restore(data_before);
+    report.outcome = StepOutcome::kEndOfData;
+    return report;
+  }
   if (report.num_targets == 0) {
     report.outcome = StepOutcome::kNoTargets;
   } else {

@@ -18,6 +18,7 @@ enum class StepOutcome {
   kUpdated,
   kNoTargets,  // no token to predict anywhere: nothing to learn from
   kSkipped,    // not finite, and the recipe says skip
+  kEndOfData,  // all epochs are done: there was no step
 };
 
 struct StepReport {
@@ -44,20 +45,22 @@ class NonFiniteError : public UserError {
 struct StepBatch {
   std::vector<module::BatchTensors> microbatches;
   int64_t num_targets = 0;
+  bool has_more = true;  // data behind this step
 
   void add(const Microbatch& microbatch);
 };
 
 /// Trains on the next microbatches; `step` is 0-based. Collective over the
-/// mesh. Throws NonFiniteError (see non_finite.h), data errors, UserError when
-/// the data ends in the middle of the step.
+/// mesh. Throws NonFiniteError (see non_finite.h) and data errors. Where every
+/// lane of every rank has ended and no target was left, nothing changes and
+/// the outcome is kEndOfData.
 StepReport train_step(Training& training, int64_t step);
 
 /// The same on a batch that is there already (benchmarks). `data_before` is the
-/// data's state to replay the step from; "" where there is none.
+/// data's position to replay the step from.
 StepReport train_step_on(Training& training,
                          int64_t step,
                          StepBatch batch,
-                         const std::string& data_before);
+                         const DataMark& data_before);
 
 }  // namespace titan::train

@@ -40,7 +40,7 @@ struct Training {
   Schedule schedule;
   StepOptions options;
   std::shared_ptr<const Tokenizer> tokenizer;
-  std::unique_ptr<DataStream> data;
+  std::unique_ptr<DataStream> data;        // after tokenizer: it uses it
   std::unique_ptr<DataStream> validation;  // null: none
 
   // What a checkpoint carries beside tensors.

@@ -12,6 +12,17 @@ const List kSample = {"generate.at_end=true",
                       "generate.max_tokens=12"};
 const List kHeldOut = {"data.validation_fraction=0.2",
                        "validation.at_end=true"};
+const std::string kSources =
+    "data.sources=[{use: jsonl, files: [$DIR/documents.jsonl], weight: 1}, "
+    "{use: jsonl, files: [$DIR/short.jsonl], weight: 1}]";
+const List kMixed = {"data.files=[]", kSources};
+
+// kMixed with another first source.
+List mixed_with(const std::string& first) {
+  return {"data.sources=[" + first +
+          ", {use: jsonl, files: [$DIR/short.jsonl], weight: 1}]"};
+}
+
 const List kTwoRanks = {"--sim-ranks", "2"};
 const std::string kOverride =
     "overrides=[{match: layers.0.feed_forward, op: titan.swiglu/1, use: "
@@ -41,7 +52,29 @@ std::vector<OptionEffect> input_effects() {
       {"data.on_bad_line",
        {"data.files=[$DIR/broken.jsonl]"},
        {"data.on_bad_line=skip"}},
+      {"data.sources", {}, kMixed},
+      {"data.sources[].use",
+       kMixed,
+       mixed_with("{use: text, files: [$DIR/documents.jsonl]}")},
+      {"data.sources[].files",
+       kMixed,
+       mixed_with("{use: jsonl, files: [$DIR/single.jsonl]}")},
+      {"data.sources[].field",
+       kMixed,
+       mixed_with("{use: jsonl, files: [$DIR/documents.jsonl], field: other}")},
+      {"data.sources[].weight",
+       kMixed,
+       mixed_with("{use: jsonl, files: [$DIR/documents.jsonl], weight: 9}")},
+      {"data.sources[].epochs",
+       kMixed,
+       {"data.sources=[{use: jsonl, files: [$DIR/short.jsonl], epochs: 1}]"}},
       {"data.shuffle", {}, {"data.shuffle=false"}},
+      {"data.shuffle_buffer", {}, {"data.shuffle_buffer=500"}},
+      {"data.lanes", {}, {"data.lanes=3"}},
+      {"data.packing", {}, {"data.packing=none"}},
+      {"data.too_long",
+       {"training.seq_len=16", "data.packing=best_fit"},
+       {"data.too_long=drop"}},
       {"data.add_bos",
        {"model.config.vocab_size=2100",
         "data.tokenizer=" TITAN_SOURCE_DIR "/assets/tokenizer"},
@@ -51,6 +84,11 @@ std::vector<OptionEffect> input_effects() {
         "data.tokenizer=" TITAN_SOURCE_DIR "/assets/tokenizer"},
        {"data.add_eos=false"}},
       {"data.epochs", {"data.files=[$DIR/short.jsonl]"}, {"data.epochs=1"}},
+      {"data.on_exhausted",
+       {"data.files=[$DIR/short.jsonl]"},
+       {"data.on_exhausted=stop"}},
+      {"data.threads", {}, {"data.threads=2"}},
+      {"data.prefetch", {}, {"data.prefetch=3"}},
       {"validation.interval", kHeldOut, {"validation.interval=2"}},
       {"validation.batches", kHeldOut, {"validation.batches=1"}},
       {"validation.at_end",

@@ -76,10 +76,6 @@ TEST_CASE("data that cannot be read is named", "[integration]") {
                 run.train({"data.use=jsonl",
                            "data.files=[\"${recipe_dir}/broken.jsonl\"]"}),
                 {"broken.jsonl", "2"});
-  put_file(run.folder() / "short.txt", "too short");
-  check_refused(run,
-                run.train({"data.files=[\"${recipe_dir}/short.txt\"]"}),
-                {"[data", "16"});
 }
 
 TEST_CASE("a tokenizer with ids that the model lacks is refused",
@@ -88,12 +84,29 @@ TEST_CASE("a tokenizer with ids that the model lacks is refused",
   check_refused(run, run.train({"model.config.vocab_size=100"}), {"100"});
 }
 
-TEST_CASE("data that ends before the last step is refused with both numbers",
+TEST_CASE("a run whose epochs are done ends early, says so, and is complete",
           "[integration]") {
   const TinyRun run;
+  put_file(run.folder() / "short.txt", std::string(500, 'x'));
+  const Settings settings = {"data.files=[\"${recipe_dir}/short.txt\"]",
+                             "data.epochs=1",
+                             "data.lanes=2",
+                             "training.steps=100000"};
+  const Finished result = run.train(settings);
+  INFO(result.err);
+  CHECK(result.exit_code == 0);
+  CHECK(result.err.find("of 100000: its epochs are done") != std::string::npos);
+  REQUIRE_FALSE(steps_in(run.checkpoints()).empty());
+  const Finished again = run.train(settings);
+  CHECK(again.exit_code == 0);
+  CHECK(again.out == result.out);
   check_refused(run,
-                run.train({"data.epochs=1", "training.steps=100000"}),
-                {"[training.steps]", "data.epochs 1", "got 100000"});
+                run.train({"data.files=[\"${recipe_dir}/short.txt\"]",
+                           "data.on_exhausted=error",
+                           "data.lanes=2",
+                           "checkpoint.resume=false",
+                           "training.steps=100000"}),
+                {"[data.on_exhausted]", "used up"});
 }
 
 TEST_CASE("options that are misspelt, or that exclude each other, exit 2",

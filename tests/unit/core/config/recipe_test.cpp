@@ -76,14 +76,14 @@ TEST_CASE("an unknown key inside a plugin's section is an error", "[unit]") {
 TEST_CASE("all faults are reported together with their codes", "[unit]") {
   const std::string error = error_of(
       "model: {use: test.lama, flavor: debug}\n"
-      "data: {files: []}\n"
+      "data: {lanes: 0}\n"
       "training:\n  steps: ten\n  max_grad_norm: -1\n  sed: 1\n"
       "optimizer: {use: test.adamw}\n"
       "precision: fp16\n");
   CHECK_THAT(error, Contains("Did you mean test.llama?"));
   CHECK_THAT(error,
-             Contains("[data.files] list is too short: expected at "
-                      "least 1 items, got 0"));
+             Contains("[data.lanes] value is out of range: expected at "
+                      "least 1, got 0"));
   CHECK_THAT(error,
              Contains("r.yaml:4:10: [training.steps] value has the "
                       "wrong type: expected integer, got string "
@@ -104,7 +104,6 @@ TEST_CASE("all faults are reported together with their codes", "[unit]") {
 TEST_CASE("missing sections are reported by the keys they need", "[unit]") {
   const std::string error = error_of("name: x\n");
   for (const char* key : {"[model.use]",
-                          "[data.files]",
                           "[training.steps]",
                           "[training.seq_len]",
                           "[optimizer.use]"})
@@ -254,6 +253,10 @@ TEST_CASE("keys that do not fit together are refused", "[unit]") {
              Contains("decay is given twice"));
   CHECK_THAT(error({"schedule.warmup_steps=5", "schedule.decay_steps=5"}),
              Contains("got 5 + 5"));
+  CHECK_THAT(error({"data.files=[]"}),
+             Contains("[data.files] data is not named once") &&
+                 Contains("got neither"));
+  CHECK_THAT(error({"data.sources=[{files: [a]}]"}), Contains("got both"));
   CHECK_THAT(error({"validation.interval=5"}),
              Contains("nothing to validate on"));
   CHECK_THAT(

@@ -8,7 +8,7 @@
 namespace {
 
 std::vector<int64_t> all(int64_t size, uint64_t seed, int64_t epoch) {
-  const titan::RowPermutation permutation(size, seed, epoch);
+  const titan::Permutation permutation(size, seed, epoch);
   std::vector<int64_t> out;
   for (int64_t i = 0; i < size; ++i) out.push_back(permutation(i));
   return out;
