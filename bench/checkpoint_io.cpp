@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Saves and loads a state of so many bytes, one operation per line of standard
 // input, seconds on standard output: checkpoint_io.py alternates it with
-// torch.save, safetensors and DCP in one run.
+// torch.save, safetensors and DCP in one run. Nothing is removed in between:
+// a file system mounted with `discard` makes the next fsync wait for it.
 //   raw    write() of the same bytes into one file, fsync
 //   save   a checkpoint: checksums, fsync, manifest, rename
 //   async  the same in the background: "<blocked> <total>"
@@ -80,8 +81,7 @@ class Bench {
   }
 
   std::string write_raw() {
-    const fs::path path = folder_ / "raw";
-    fs::remove(path);
+    const fs::path path = folder_ / titan::text("raw_", ++num_raw_);
     const auto start = Clock::now();
     const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
     for (const auto& tensor : tensors_) {
@@ -94,20 +94,16 @@ class Bench {
     }
     if (::fsync(file) != 0) throw titan::DeviceError("[bench] fsync");
     ::close(file);
-    const double seconds = seconds_since(start);
-    fs::remove(path);
-    return titan::text(seconds);
+    return titan::text(seconds_since(start));
   }
 
   std::string save() {
-    remove_last();
     const auto start = Clock::now();
     last_ = make_writer(++step_).commit({});
     return titan::text(seconds_since(start));
   }
 
   std::string save_async() {
-    remove_last();
     const auto start = Clock::now();
     saver_.start(make_writer(++step_), {});
     const double blocked = seconds_since(start);
@@ -131,17 +127,13 @@ class Bench {
     return titan::text(seconds);
   }
 
-  void remove_last() {
-    if (!last_.empty()) remove_tree(files_, last_);
-    last_.clear();
-  }
-
   FileSystem& files_ = real_file_system();
   fs::path folder_;
   CheckpointSaver saver_;
   std::vector<std::vector<float>> tensors_;
   std::vector<std::vector<float>> loaded_;
   std::int64_t step_ = 0;
+  int num_raw_ = 0;
   fs::path last_;
 };
 

@@ -60,8 +60,6 @@ def make_state(size_bytes):
 
 def measure_sync(options, size_bytes):
     state = make_state(size_bytes)
-    pt = os.path.join(options.folder, "x.pt")
-    st = os.path.join(options.folder, "x.safetensors")
     titan = Titan(options.program, os.path.join(options.folder, "titan"),
                   size_bytes)
     seconds = {}
@@ -70,6 +68,9 @@ def measure_sync(options, size_bytes):
         seconds.setdefault(name, []).append(value)
 
     for round_number in range(options.rounds + 1):
+        # Removed at the end only, for all sides alike.
+        pt = os.path.join(options.folder, f"x{round_number}.pt")
+        st = os.path.join(options.folder, f"x{round_number}.safetensors")
         times = [
             ("raw write + fsync", titan.run("raw")[0]),
             ("titan save", titan.run("save")[0]),
@@ -83,8 +84,6 @@ def measure_sync(options, size_bytes):
             ("safetensors load",
              timed(lambda: [v.sum() for v in load_file(st).values()])),
         ]
-        os.remove(pt)
-        os.remove(st)
         if round_number > 0:  # the first warms up
             for name, value in times:
                 add(name, value)
@@ -116,7 +115,6 @@ def measure_async(options):
         future = dcp.async_save(state, checkpoint_id=path)
         blocked["DCP async_save"].append(time.perf_counter() - start)
         future.result()
-        shutil.rmtree(path)
     dist.destroy_process_group()
     titan.close()
     print("\n500 MB in the background: seconds that the caller is blocked\n")
