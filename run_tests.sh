@@ -136,7 +136,7 @@ if step build scripts/build release; then
     step second_libtorch second_libtorch
     step asan_all eval 'scripts/build asan && tests_of asan'
     step tsan thread_sanitizer
-    step tidy scripts/build tidy
+    step tidy scripts/check_tidy
     step fuzz long_fuzz
   fi
   step tests tests_of release ${ctest_options[@]+"${ctest_options[@]}"}

@@ -76,7 +76,20 @@ Origin file_origin(const std::string& file, int line, int column) {
           std::make_shared<const std::string>(file)};
 }
 
+Value::Value() = default;
+Value::Value(bool value) : data_(value) {}
+Value::Value(int value) : data_(std::int64_t{value}) {}
+Value::Value(std::int64_t value) : data_(value) {}
+Value::Value(double value) : data_(value) {}
+Value::Value(const char* value) : data_(std::string(value)) {}
+Value::Value(std::string value) : data_(std::move(value)) {}
+Value::Value(List value) : data_(std::move(value)) {}
 Value::Value(Map value) : data_(std::move(value)) {}
+Value::Value(const Value& other) = default;
+Value::Value(Value&& other) noexcept = default;
+Value& Value::operator=(const Value& other) = default;
+Value& Value::operator=(Value&& other) noexcept = default;
+Value::~Value() = default;
 
 Value Value::empty_map() {
   return Value(Map{});

@@ -45,15 +45,21 @@ class Value {
   using List = std::vector<Value>;
   using Map = std::vector<Entry>;
 
-  Value() = default;
-  explicit Value(bool value) : data_(value) {}
-  explicit Value(int value) : data_(std::int64_t{value}) {}
-  explicit Value(std::int64_t value) : data_(value) {}
-  explicit Value(double value) : data_(value) {}
-  explicit Value(const char* value) : data_(std::string(value)) {}
-  explicit Value(std::string value) : data_(std::move(value)) {}
-  explicit Value(List value) : data_(std::move(value)) {}
+  // All defined where Entry is complete: clang instantiates vector<Entry> in them.
+  Value();
+  explicit Value(bool value);
+  explicit Value(int value);
+  explicit Value(std::int64_t value);
+  explicit Value(double value);
+  explicit Value(const char* value);
+  explicit Value(std::string value);
+  explicit Value(List value);
   explicit Value(Map value);
+  Value(const Value& other);
+  Value(Value&& other) noexcept;
+  Value& operator=(const Value& other);
+  Value& operator=(Value&& other) noexcept;
+  ~Value();
   static Value empty_map();
 
   Type type() const { return static_cast<Type>(data_.index()); }
