@@ -37,7 +37,7 @@ double seconds_since(Clock::time_point start) {
 }  // namespace
 
 CheckpointSaver::CheckpointSaver(FileSystem& files, SaverOptions options)
-    : files_(files), options_(std::move(options)) {
+    : files_(files), options_(options) {
   options_.wait.is_cancelled = &is_cancelled_;
 }
 

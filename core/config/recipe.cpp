@@ -33,7 +33,7 @@ ValidationScope make_scope(const Composition& composition,
   ValidationScope scope;
   scope.registry = &registry;
   const Value* given = composition.root.find("name");
-  const std::string name = given != nullptr && given->is_string()
+  std::string name = given != nullptr && given->is_string()
                                ? given->as_string()
                                : composition.name;
   scope.variable = [name, file = composition.file](const std::string& variable,

@@ -64,10 +64,12 @@ void order_by_preference(std::vector<Overlap>& overlaps,
                          const std::vector<Piece>& from,
                          std::int64_t receiver) {
   const auto count = static_cast<std::int64_t>(overlaps.size());
-  std::ranges::rotate(overlaps, overlaps.begin() + receiver % count);
-  std::ranges::stable_partition(overlaps, [&](const Overlap& overlap) {
-    return from[overlap.from].holder == receiver;
-  });
+  std::rotate(
+      overlaps.begin(), overlaps.begin() + receiver % count, overlaps.end());
+  std::stable_partition(
+      overlaps.begin(), overlaps.end(), [&](const Overlap& overlap) {
+        return from[overlap.from].holder == receiver;
+      });
 }
 
 class Planner {

@@ -5,6 +5,7 @@
 #include "core/plugin/sha256.h"
 
 #include <bit>
+#include <cstddef>
 #include <cstring>
 #include <vector>
 
@@ -51,7 +52,8 @@ std::uint32_t load_big_endian(const std::byte* bytes) {
 
 void compress_block(State& H, const std::byte* block) {
   std::uint32_t W[64];
-  for (int t = 0; t < 16; ++t) W[t] = load_big_endian(block + 4 * t);
+  for (int t = 0; t < 16; ++t)
+    W[t] = load_big_endian(block + std::ptrdiff_t{4} * t);
   for (int t = 16; t < 64; ++t) {
     const std::uint32_t x = W[t - 15], y = W[t - 2];
     const std::uint32_t s0 = std::rotr(x, 7) ^ std::rotr(x, 18) ^ (x >> 3);
@@ -99,7 +101,8 @@ compress_sha_ni(State& H, const std::byte* blocks, std::size_t num_blocks) {
     for (int i = 0; i < 16; ++i) {
       __m128i& w = W[i % 4];
       if (i < 4) {
-        w = _mm_loadu_si128(reinterpret_cast<const __m128i*>(blocks + 16 * i));
+        w = _mm_loadu_si128(
+            reinterpret_cast<const __m128i*>(blocks + std::ptrdiff_t{16} * i));
         w = _mm_shuffle_epi8(w, swap);
       } else {
         const __m128i last = W[(i + 3) % 4];
@@ -107,8 +110,8 @@ compress_sha_ni(State& H, const std::byte* blocks, std::size_t num_blocks) {
         w = _mm_add_epi32(_mm_sha256msg1_epu32(w, W[(i + 1) % 4]), middle);
         w = _mm_sha256msg2_epu32(w, last);
       }
-      const __m128i K =
-          _mm_loadu_si128(reinterpret_cast<const __m128i*>(&kRound[4 * i]));
+      const __m128i K = _mm_loadu_si128(
+          reinterpret_cast<const __m128i*>(&kRound[std::size_t{4} * i]));
       const __m128i wk = _mm_add_epi32(w, K);
       cdgh = _mm_sha256rnds2_epu32(cdgh, abef, wk);
       abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(wk, 0x0e));

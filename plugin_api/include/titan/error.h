@@ -19,8 +19,8 @@ namespace titan {
 /// docs/errors.md (0: none); it crosses the plugin boundary unchanged.
 class Error : public std::runtime_error {
  public:
-  explicit Error(std::string message, int code = 0)
-      : std::runtime_error(std::move(message)), code_(code) {}
+  explicit Error(const std::string& message, int code = 0)
+      : std::runtime_error(message), code_(code) {}
   int code() const { return code_; }
 
  private:
