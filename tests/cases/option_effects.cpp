@@ -15,7 +15,7 @@ const List kHeldOut = {"data.validation_fraction=0.2",
 const std::string kSources =
     "data.sources=[{use: jsonl, files: [$DIR/documents.jsonl], weight: 1}, "
     "{use: jsonl, files: [$DIR/short.jsonl], weight: 1}]";
-const List kMixed = {"data.files=[]", kSources};
+const List kMixed = {kSources};
 
 // kMixed with another first source.
 List mixed_with(const std::string& first) {

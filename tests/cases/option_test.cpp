@@ -25,6 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
+const std::string kOneSource =
+    "data: {use: jsonl, files: [$DIR/documents.jsonl]}\n";
 const std::string kRecipe = R"(
 name: small
 run_folder: $DIR/runs/${name}
@@ -32,13 +34,12 @@ model:
   use: titan.llama3
   config: {dim: 32, num_layers: 2, num_heads: 4, num_kv_heads: 2,
            hidden_dim: 48, vocab_size: 260, max_position: 64}
-data: {use: jsonl, files: [$DIR/documents.jsonl]}
 training: {steps: 4, seq_len: 16, tokens_per_microbatch: 32,
            tokens_per_step: 64, threads: 1}
 optimizer: {use: titan.adamw, config: {lr: 1e-2}}
 checkpoint: {enabled: true, interval: 2}
 metrics: {peak_tflops: 1.0}
-)";
+)" + kOneSource;
 
 std::string replaced(std::string text_of,
                      const std::string& from,
@@ -185,8 +186,13 @@ std::string visible_facts(const std::vector<std::string>& overrides,
   const ScratchFolder folder;
   fill(folder);
   const std::string dir = folder.path().string();
+  std::string recipe_text = recipe_head + kRecipe;
+  // A mixture stands in the place of one source.
+  for (const std::string& override : overrides)
+    if (override.starts_with("data.sources="))
+      recipe_text = replaced(recipe_text, kOneSource, "");
   const std::string recipe =
-      folder.write("small.yaml", replaced(recipe_head + kRecipe, "$DIR", dir));
+      folder.write("small.yaml", replaced(recipe_text, "$DIR", dir));
   std::vector<std::string> command = {"train", recipe};
   for (const std::string& override : overrides) {
     command.push_back("--set");

@@ -74,7 +74,8 @@ TEST_CASE("a resumed run of uneven shards has the bits of the whole one") {
 // Case CKP-19.
 TEST_CASE("a checkpoint of four ranks resumes on one, two, three and six") {
   // 12 rows a step, so that each number of data ranks divides them.
-  const std::vector<std::string> overrides = {"training.tokens_per_step=384"};
+  const std::vector<std::string> overrides = {"training.tokens_per_step=384",
+                                              "data.lanes=12"};
   constexpr double kTolerance = 1e-12;
   const RecipeFolder folder;
   const RunRecord whole =

@@ -21,6 +21,7 @@
 #include "abi/optimizer.h"
 #include "abi/parallel.h"
 #include "abi/plugin.h"
+#include "abi/storage.h"
 #include "abi/types.h"
 
 #endif /* TITAN_ABI_H_ */
