@@ -84,7 +84,8 @@ void write_weights(FileSystem& files,
 void write_other_files(FileSystem& files,
                        const fs::path& folder,
                        const HfFolder& content) {
-  write_file(files, folder / "config.json", content.config_json);
+  if (!content.config_json.empty())
+    write_file(files, folder / "config.json", content.config_json);
   if (!content.generation_config_json.empty())
     write_file(files,
                folder / "generation_config.json",

@@ -15,7 +15,7 @@
 namespace titan::checkpoint {
 
 struct HfFolder {
-  std::string config_json;
+  std::string config_json;                         // empty: no such file
   std::string generation_config_json;              // empty: no such file
   std::map<std::string, std::string> other_files;  // name to content: tokenizer
   std::vector<TensorSource> tensors;

@@ -2,6 +2,7 @@
 #include "core/checkpoint/mapped_file.h"
 
 #include <cerrno>
+#include <cstdint>
 #include <system_error>
 #include <utility>
 
@@ -75,6 +76,18 @@ MappedFile::MappedFile(MappedFile&& other) noexcept
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(bytes_, other.bytes_);
   return *this;
+}
+
+void drop_pages(std::span<const std::byte> mapped) {
+  if (mapped.empty()) return;
+  static const auto kPageBytes =
+      static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<std::uintptr_t>(mapped.data());
+  const std::uintptr_t begin = first / kPageBytes * kPageBytes;
+  // A hint: where it is refused, the pages stay until memory is short.
+  ::madvise(reinterpret_cast<void*>(begin),
+            first + mapped.size() - begin,
+            MADV_DONTNEED);
 }
 
 }  // namespace titan::checkpoint

@@ -30,4 +30,8 @@ class MappedFile {
   std::span<const std::byte> bytes_;
 };
 
+/// Gives back the memory of pages of a MappedFile that were read and are done
+/// with; a later read takes them from the file again.
+void drop_pages(std::span<const std::byte> mapped);
+
 }  // namespace titan::checkpoint

@@ -13,6 +13,7 @@ void add_commands(CLI::App& app, int& exit_code) {
   add_parity_command(app, exit_code);
   add_config_command(app, exit_code);
   add_checkpoint_command(app, exit_code);
+  add_convert_command(app, exit_code);
   add_doctor_command(app, exit_code);
   add_plugin_command(app, exit_code);
   add_tokenizer_command(app, exit_code);

@@ -15,6 +15,7 @@ namespace titan::cli {
 // commands.cpp.
 void add_config_command(CLI::App& app, int& exit_code);
 void add_checkpoint_command(CLI::App& app, int& exit_code);
+void add_convert_command(CLI::App& app, int& exit_code);
 void add_train_command(CLI::App& app, int& exit_code);
 void add_validate_command(CLI::App& app, int& exit_code);
 void add_plan_command(CLI::App& app, int& exit_code);

@@ -133,6 +133,13 @@ bool KeyMap::knows(const std::string& hf_key) const {
   });
 }
 
+bool KeyMap::ignores(const std::string& hf_key) const {
+  return std::any_of(rules_.begin(), rules_.end(), [&](const KeyRule& rule) {
+    return rule.transform == TITAN_KEY_IGNORE &&
+           match_pattern(rule.hf, hf_key).has_value();
+  });
+}
+
 at::Tensor KeyMap::load(
     const Parameter& parameter,
     const std::function<at::Tensor(const std::string&)>& read) const {

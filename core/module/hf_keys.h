@@ -32,6 +32,8 @@ class KeyMap {
   std::vector<KeyMatch> sources(const Parameter& parameter) const;
   /// True when some rule knows the Hugging Face key, ignored ones included.
   bool knows(const std::string& hf_key) const;
+  /// True for keys that loading drops.
+  bool ignores(const std::string& hf_key) const;
 
   /// The parameter's value from its checkpoint tensors. `read(key)` returns an
   /// undefined tensor when the checkpoint lacks the key. UserError names

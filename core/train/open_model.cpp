@@ -83,20 +83,29 @@ Wanted open_from_checkpoint(OpenModel& opened,
   const auto recipe =
       config::Value::from_json(reader.manifest().state.recipe, from.string());
   open_host(opened, get(recipe, "plugins", from), search);
-  const plugin::Component& component = opened.host->plugins.find(
-      kModelKind, get(recipe, "model.use", from).as_string());
-  opened.model = std::make_unique<module::Model>(
-      component.as<titan_model_table>(),
-      component.owner->host,
-      component.owner,
-      component.id,
-      complete_config(component, get(recipe, "model.config", from)),
-      default_kernels(*opened.host));
+  opened.model = make_model_from_checkpoint(*opened.host, reader);
   return {get(recipe, "data.tokenizer", from).as_string(),
           get(recipe, "precision.use", from).as_string()};
 }
 
 }  // namespace
+
+std::unique_ptr<module::Model> make_model_from_checkpoint(
+    PluginHost& host,
+    const checkpoint::CheckpointReader& reader) {
+  const fs::path& from = reader.path();
+  const auto recipe =
+      config::Value::from_json(reader.manifest().state.recipe, from.string());
+  const plugin::Component& component =
+      host.plugins.find(kModelKind, get(recipe, "model.use", from).as_string());
+  return std::make_unique<module::Model>(
+      component.as<titan_model_table>(),
+      component.owner->host,
+      component.owner,
+      component.id,
+      complete_config(component, get(recipe, "model.config", from)),
+      default_kernels(host));
+}
 
 std::unique_ptr<module::Model> make_model_from_hf(PluginHost& host,
                                                   const fs::path& folder) {

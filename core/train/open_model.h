@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "core/checkpoint/checkpoint_reader.h"
 #include "core/dist/mesh.h"
 #include "core/module/model.h"
 #include "core/parallel/engine.h"
@@ -46,5 +47,10 @@ std::unique_ptr<OpenModel> open_model(const std::filesystem::path& folder,
 std::unique_ptr<module::Model> make_model_from_hf(
     PluginHost& host,
     const std::filesystem::path& folder);
+
+/// The model of the run that wrote a checkpoint, without weights.
+std::unique_ptr<module::Model> make_model_from_checkpoint(
+    PluginHost& host,
+    const checkpoint::CheckpointReader& reader);
 
 }  // namespace titan::train

@@ -4,12 +4,15 @@
 # dcp_folder_test.cpp with PyTorch itself. PROVENANCE.md says which version.
 import collections
 import os
-import pickle
 import sys
+import tempfile
 import warnings
 
 import torch
+import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import Shard, distribute_tensor
 
 out = sys.argv[1]
 warnings.filterwarnings("ignore")
@@ -69,3 +72,22 @@ folder = os.path.join(out, "dcp")
 dcp.save({"model": {"w": counting, "t": counting.t(),
                     "h": torch.tensor([1.0, 2.0], dtype=torch.bfloat16)},
           "step": 3}, checkpoint_id=folder)
+
+
+def save_sharded(rank, folder, store):
+    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank,
+                            world_size=4)
+    rows = init_device_mesh("cpu", (4,))
+    grid = init_device_mesh("cpu", (2, 2))
+    value = torch.arange(35, dtype=torch.float32).reshape(7, 5)
+    dcp.save({"rows": distribute_tensor(value, rows, [Shard(0)]),
+              "grid": distribute_tensor(value, grid, [Shard(0), Shard(1)])},
+             checkpoint_id=folder)
+    dist.destroy_process_group()
+
+
+# Forked: a spawned process would write everything above again.
+with tempfile.TemporaryDirectory() as scratch:
+    torch.multiprocessing.start_processes(
+        save_sharded, nprocs=4, start_method="fork",
+        args=(os.path.join(out, "dcp_sharded"), scratch + "/store"))

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rules that keep the bytes (identity, stacking) stream; the others hold one
+// tensor in memory.
+#include "core/train/convert_keys.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+#include <ATen/ATen.h>
+
+#include <titan/error.h>
+
+#include "core/checkpoint/cast.h"
+#include "core/module/hf_keys.h"
+#include "core/train/tensor_bytes.h"
+
+namespace titan::train {
+namespace {
+
+using checkpoint::ByteSink;
+using checkpoint::TensorSource;
+using module::KeyMatch;
+using module::Parameter;
+using Shape = std::vector<int64_t>;
+
+// What is wrong with a checkpoint, all of it at once.
+struct Faults {
+  std::vector<std::string> missing;
+  std::vector<std::string> unexpected;
+  std::vector<std::string> misshapen;
+
+  void require_none(const module::Model& model) const {
+    TITAN_USER_CHECK(missing.empty() && unexpected.empty() && misshapen.empty(),
+                     "[convert] tensors: expected those of ",
+                     model.id(),
+                     "; missing ",
+                     missing,
+                     ", unexpected ",
+                     unexpected,
+                     ", of another shape ",
+                     misshapen);
+  }
+};
+
+class SourceIndex {
+ public:
+  explicit SourceIndex(const Sources& sources) {
+    for (const TensorSource& source : sources)
+      by_name_[source.spec.name] = &source;
+  }
+
+  // Null and noted when absent.
+  const TensorSource* take(const std::string& name, Faults& faults) {
+    const auto found = by_name_.find(name);
+    if (found == by_name_.end()) {
+      faults.missing.push_back(name);
+      return nullptr;
+    }
+    used_.insert(name);
+    return found->second;
+  }
+
+  std::vector<std::string> unused() const {
+    std::vector<std::string> names;
+    for (const auto& [name, source] : by_name_)
+      if (!used_.contains(name)) names.push_back(name);
+    return names;
+  }
+
+ private:
+  std::map<std::string, const TensorSource*> by_name_;
+  std::set<std::string> used_;
+};
+
+at::Tensor tensor_from(const TensorSource& source) {
+  const at::Tensor tensor =
+      at::empty(source.spec.shape, tensor_dtype(source.spec.dtype));
+  auto* at_byte = static_cast<std::byte*>(tensor.data_ptr());
+  source.bytes([&](std::span<const std::byte> piece) {
+    at_byte = std::copy(piece.begin(), piece.end(), at_byte);
+  });
+  return tensor;
+}
+
+void put_tensor(const at::Tensor& tensor, const ByteSink& sink) {
+  const at::Tensor dense = tensor.contiguous();
+  sink({static_cast<const std::byte*>(dense.data_ptr()), dense.nbytes()});
+}
+
+bool keeps_bytes(const KeyMatch& match) {
+  return match.rule.transform == TITAN_KEY_IDENTITY ||
+         match.rule.transform == TITAN_KEY_STACK;
+}
+
+// The shape under Hugging Face's name.
+Shape hf_shape(const KeyMatch& match, Shape shape) {
+  switch (match.rule.transform) {
+    case TITAN_KEY_TRANSPOSE:
+      std::swap(shape.at(shape.size() - 1), shape.at(shape.size() - 2));
+      break;
+    case TITAN_KEY_STACK:
+      shape.erase(shape.begin());
+      break;
+    case TITAN_KEY_SPLIT:
+      shape.at(static_cast<size_t>(match.rule.arg2)) *= match.rule.arg1;
+      break;
+    default:
+      break;
+  }
+  return shape;
+}
+
+void require_shape(const TensorSource& source,
+                   const Shape& shape,
+                   Faults& faults) {
+  if (source.spec.shape != shape)
+    faults.misshapen.push_back(text(source.spec.name,
+                                    " (expected ",
+                                    shape,
+                                    ", got ",
+                                    source.spec.shape,
+                                    ')'));
+}
+
+void require_one_dtype(const std::string& name, const Sources& parts) {
+  for (const TensorSource& part : parts)
+    TITAN_USER_CHECK(part.spec.dtype == parts.front().spec.dtype,
+                     "[convert] parts of ",
+                     name,
+                     ": expected one type, got ",
+                     checkpoint::dtype_name(parts.front().spec.dtype),
+                     " and ",
+                     checkpoint::dtype_name(part.spec.dtype),
+                     ". Choose one with --dtype.");
+}
+
+// One parameter out of `parts`, in the order of `matches`.
+TensorSource native_source(const std::shared_ptr<const module::KeyMap>& keys,
+                           const Parameter& parameter,
+                           const std::vector<KeyMatch>& matches,
+                           Sources parts) {
+  require_one_dtype(parameter.fqn, parts);
+  const checkpoint::TensorSpec spec{
+      parameter.fqn, parts.front().spec.dtype, parameter.shape};
+  if (keeps_bytes(matches.front()))
+    return {spec, [parts = std::move(parts)](const ByteSink& sink) {
+              for (const TensorSource& part : parts) part.bytes(sink);
+            }};
+  Parameter copy = parameter;
+  copy.owner = nullptr;  // the model may be gone by then
+  return {spec, [keys, copy, part = parts.front()](const ByteSink& sink) {
+            put_tensor(keys->load(copy,
+                                  [&](const std::string&) {
+                                    return tensor_from(part);
+                                  }),
+                       sink);
+          }};
+}
+
+// Bytes [begin, begin + size) of a source.
+ByteSink only_part(int64_t begin, int64_t size, const ByteSink& sink) {
+  return [at = int64_t{0}, begin, end = begin + size, &sink](
+             std::span<const std::byte> piece) mutable {
+    const auto piece_size = static_cast<int64_t>(piece.size());
+    const int64_t from = std::clamp(begin - at, int64_t{0}, piece_size);
+    const int64_t to = std::clamp(end - at, int64_t{0}, piece_size);
+    at += piece_size;
+    if (from < to)
+      sink(piece.subspan(static_cast<size_t>(from),
+                         static_cast<size_t>(to - from)));
+  };
+}
+
+TensorSource hf_source(const std::shared_ptr<const module::KeyMap>& keys,
+                       const Parameter& parameter,
+                       const KeyMatch& match,
+                       const TensorSource& source) {
+  const checkpoint::TensorSpec spec{
+      match.hf, source.spec.dtype, hf_shape(match, source.spec.shape)};
+  if (match.rule.transform == TITAN_KEY_IDENTITY) return {spec, source.bytes};
+  if (match.rule.transform == TITAN_KEY_STACK) {
+    const int64_t size = checkpoint::spec_size_bytes(spec);
+    return {spec, [source, size, match](const ByteSink& sink) {
+              source.bytes(only_part(match.expert * size, size, sink));
+            }};
+  }
+  Parameter copy = parameter;
+  copy.owner = nullptr;
+  return {spec, [keys, copy, source, name = match.hf](const ByteSink& sink) {
+            put_tensor(keys->save(copy, tensor_from(source)).at(name), sink);
+          }};
+}
+
+// Parts of tensors that the model keeps apart, by their number.
+struct SplitTensor {
+  KeyMatch match;
+  std::map<int64_t, TensorSource> parts;
+};
+
+TensorSource joined_source(const std::string& name, const SplitTensor& split) {
+  Sources parts;
+  for (const auto& [number, part] : split.parts) parts.push_back(part);
+  TITAN_CHECK_EQ(static_cast<int64_t>(parts.size()),
+                 split.match.rule.arg1,
+                 "[convert] parts of ",
+                 name);
+  require_one_dtype(name, parts);
+  return {{name,
+           parts.front().spec.dtype,
+           hf_shape(split.match, parts.front().spec.shape)},
+          [parts, dim = split.match.rule.arg2](const ByteSink& sink) {
+            std::vector<at::Tensor> tensors;
+            for (const TensorSource& part : parts)
+              tensors.push_back(tensor_from(part));
+            put_tensor(at::cat(tensors, dim), sink);
+          }};
+}
+
+}  // namespace
+
+Sources native_from_hf(const module::Model& model, const Sources& tensors) {
+  const auto keys = std::make_shared<const module::KeyMap>(model);
+  SourceIndex index(tensors);
+  Faults faults;
+  Sources native;
+  for (const auto& parameter : model.tree().parameters()) {
+    const std::vector<KeyMatch> matches = keys->sources(*parameter);
+    Sources parts;
+    for (const KeyMatch& match : matches)
+      if (const TensorSource* const found = index.take(match.hf, faults)) {
+        require_shape(*found, hf_shape(match, parameter->shape), faults);
+        parts.push_back(*found);
+      }
+    if (parts.size() == matches.size())
+      native.push_back(
+          native_source(keys, *parameter, matches, std::move(parts)));
+  }
+  for (const std::string& name : index.unused())
+    if (!keys->ignores(name)) faults.unexpected.push_back(name);
+  faults.require_none(model);
+  return native;
+}
+
+Sources hf_from_native(const module::Model& model, const Sources& tensors) {
+  const auto keys = std::make_shared<const module::KeyMap>(model);
+  SourceIndex index(tensors);
+  Faults faults;
+  Sources hf;
+  std::map<std::string, SplitTensor> splits;
+  for (const auto& parameter : model.tree().parameters()) {
+    const TensorSource* const found = index.take(parameter->fqn, faults);
+    if (found == nullptr) continue;
+    require_shape(*found, parameter->shape, faults);
+    for (const KeyMatch& match : keys->sources(*parameter)) {
+      if (match.rule.transform == TITAN_KEY_SPLIT) {
+        SplitTensor& split = splits[match.hf];
+        split.match = match;
+        split.parts.emplace(match.rule.arg0, *found);
+      } else {
+        hf.push_back(hf_source(keys, *parameter, match, *found));
+      }
+    }
+  }
+  faults.unexpected = index.unused();
+  faults.require_none(model);
+  for (const auto& [name, split] : splits)
+    hf.push_back(joined_source(name, split));
+  return hf;
+}
+
+}  // namespace titan::train
