@@ -33,9 +33,8 @@ ValidationScope make_scope(const Composition& composition,
   ValidationScope scope;
   scope.registry = &registry;
   const Value* given = composition.root.find("name");
-  std::string name = given != nullptr && given->is_string()
-                               ? given->as_string()
-                               : composition.name;
+  std::string name = given != nullptr && given->is_string() ? given->as_string()
+                                                            : composition.name;
   scope.variable = [name, file = composition.file](const std::string& variable,
                                                    const Origin& origin) {
     if (variable == "name") return name;

@@ -45,7 +45,8 @@ class Value {
   using List = std::vector<Value>;
   using Map = std::vector<Entry>;
 
-  // All defined where Entry is complete: clang instantiates vector<Entry> in them.
+  // All defined where Entry is complete: clang instantiates vector<Entry> in
+  // them.
   Value();
   explicit Value(bool value);
   explicit Value(int value);
