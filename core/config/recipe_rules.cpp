@@ -132,6 +132,26 @@ std::vector<Problem> check_data(const Value& root) {
                 has_files ? "both" : "neither")}};
 }
 
+bool is_text(const Value* value, std::string_view wanted) {
+  return value != nullptr && value->is_string() && value->as_string() == wanted;
+}
+
+// A conversation that is cut by the end of a row would go on without its
+// prompt.
+std::vector<Problem> check_chat(const Value& root) {
+  bool has_chat = is_text(root.at_path("data.use"), "chat");
+  const Value* sources = root.at_path("data.sources");
+  if (sources != nullptr && sources->is_list())
+    for (const Value& source : sources->as_list())
+      has_chat |= source.is_map() && is_text(source.find("use"), "chat");
+  if (!has_chat || !is_text(root.at_path("data.packing"), "sequential"))
+    return {};
+  return {{{},
+           "data.packing",
+           "conversations stay whole: expected best_fit or none, got "
+           "sequential"}};
+}
+
 std::vector<Problem> check_validation(const Value& root) {
   const Value* files = root.at_path("data.validation_files");
   const bool has_files =
@@ -206,6 +226,7 @@ void add_core_rules(SchemaRegistry& registry) {
   registry.add_rule(check_sequence);
   registry.add_rule(check_schedule);
   registry.add_rule(check_data);
+  registry.add_rule(check_chat);
   registry.add_rule(check_validation);
   registry.add_rule(check_plugin_entries);
   registry.add_rule(check_name);

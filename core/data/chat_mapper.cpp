@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/data/chat_mapper.h"
 
+#include <titan/text.h>
+
 #include "core/data/hash.h"
 
 namespace titan {
@@ -45,6 +47,25 @@ void ChatMapper::map(Record& record, std::vector<Sample>& samples) const {
 
 uint64_t ChatMapper::fingerprint() const {
   return combine_hash(fingerprint_of(tokenizer_), identity_);
+}
+
+std::string ChatMapper::describe() const {
+  const ChatCounts found = counts();
+  std::string line = text("conversations: ",
+                          found.num_dialogues,
+                          " read, ",
+                          found.num_targets,
+                          " of their ",
+                          found.num_tokens,
+                          " tokens learnt");
+  const auto add = [&](int64_t count, std::string_view what) {
+    if (count > 0) line += text("; ", count, ' ', what);
+  };
+  add(found.num_truncated, "longer than a row and truncated");
+  add(found.num_too_long, "longer than a row and left out");
+  add(found.num_without_target, "without anything to learn and left out");
+  add(found.num_cut_tokens, "learnt tokens only in part the assistant's");
+  return line;
 }
 
 ChatCounts ChatMapper::counts() const {

@@ -21,6 +21,7 @@ class ChatMapper final : public SampleMapper {
   void map(Record& record, std::vector<Sample>& samples) const override;
   bool reads_json() const override { return true; }
   uint64_t fingerprint() const override;
+  std::string describe() const override;
 
   /// Of what all threads have mapped so far; a line that is read again counts
   /// again.

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/data/record.h"
@@ -52,6 +53,10 @@ class SampleMapper {
   /// Identifies what map() computes: equal mappers, equal number. Saved with
   /// the stream's position; a run continues only under the same.
   virtual uint64_t fingerprint() const = 0;
+
+  /// One line for the log: what map() made of the records so far. Empty: there
+  /// is nothing to say.
+  virtual std::string describe() const { return {}; }
 };
 
 /// Tokenises text (or passes ids through), with BOS and EOS around whole

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/data/stream.h"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include <titan/error.h>
@@ -260,6 +262,19 @@ std::string DataStream::describe() const {
               " threads keep ",
               options_.rows_ahead,
               " rows of each lane ready");
+}
+
+std::vector<std::string> DataStream::describe_mapped() const {
+  std::vector<std::string> lines;
+  std::vector<const SampleMapper*> seen;
+  for (const Source& source : plan_->sources) {
+    const SampleMapper* mapper = source.mapper.get();
+    if (std::find(seen.begin(), seen.end(), mapper) != seen.end()) continue;
+    seen.push_back(mapper);
+    std::string line = mapper->describe();
+    if (!line.empty()) lines.push_back(std::move(line));
+  }
+  return lines;
 }
 
 std::string DataStream::state() const {

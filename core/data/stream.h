@@ -68,6 +68,8 @@ class DataStream {
 
   /// One line for the log: lanes, units, threads.
   std::string describe() const;
+  /// What the sources' mappers say of the records so far, a line each.
+  std::vector<std::string> describe_mapped() const;
   /// What reading found so far: skipped lines and the like.
   ReadCounts counts() const { return report_->counts(); }
 

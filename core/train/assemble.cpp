@@ -8,6 +8,7 @@
 
 #include "core/observe/log.h"
 #include "core/parallel/planner.h"
+#include "core/train/chat_section.h"
 #include "core/train/data_section.h"
 #include "core/train/host_table.h"
 
@@ -60,6 +61,7 @@ DataOptions data_options(const Recipe& recipe,
   options.dp_world = static_cast<int>(mesh.size("dp"));
   options.tokens_per_step = microbatches_per_step(recipe, mesh.size("dp")) *
                             options.tokens_per_microbatch * mesh.size("dp");
+  apply_chat_section(recipe, tokenizer, options);
   return options;
 }
 

@@ -15,6 +15,7 @@ void DataLog::update(const DataStream& data) {
 
 void DataLog::finish(const DataStream& data) {
   update(data);
+  for (const std::string& line : data.describe_mapped()) log::info(line);
   const ReadCounts counts = data.counts();
   std::string left_out;
   const auto add = [&](int64_t count, const char* what) {

@@ -12,7 +12,8 @@ class DataLog {
  public:
   /// Warns of bad records that are new since the last call.
   void update(const DataStream& data);
-  /// Warns with the counts of what was not trained on, where there is any.
+  /// Warns with the counts of what was not trained on, where there is any;
+  /// before that, what the mappers made of the records.
   void finish(const DataStream& data);
 
  private:

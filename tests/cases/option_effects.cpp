@@ -23,6 +23,11 @@ List mixed_with(const std::string& first) {
           ", {use: jsonl, files: [$DIR/short.jsonl], weight: 1}]"};
 }
 
+const List kChat = {"data.use=chat",
+                    "data.files=[$DIR/chat.jsonl]",
+                    "data.packing=best_fit",
+                    "data.chat.template=$DIR/chat.jinja"};
+
 const List kTwoRanks = {"--sim-ranks", "2"};
 const std::string kOverride =
     "overrides=[{match: layers.0.feed_forward, op: titan.swiglu/1, use: "
@@ -83,6 +88,10 @@ std::vector<OptionEffect> input_effects() {
        {"model.config.vocab_size=2100",
         "data.tokenizer=" TITAN_SOURCE_DIR "/assets/tokenizer"},
        {"data.add_eos=false"}},
+      {"data.chat.template", kChat, {"data.chat.template=$DIR/other.jinja"}},
+      {"data.chat.loss_on", kChat, {"data.chat.loss_on=last"}},
+      {"data.chat.truncation", kChat, {"data.chat.truncation=drop"}},
+      {"data.chat.date", kChat, {"data.chat.date=2024-07-26"}},
       {"data.epochs", {"data.files=[$DIR/short.jsonl]"}, {"data.epochs=1"}},
       {"data.on_exhausted",
        {"data.files=[$DIR/short.jsonl]"},

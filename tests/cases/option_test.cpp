@@ -61,6 +61,21 @@ std::string documents_with(const std::string& field, int count) {
   return out;
 }
 
+// Some of them longer than a row of 16.
+std::string conversations(int count) {
+  std::string lines;
+  for (int i = 0; i < count; ++i) {
+    const std::string words(static_cast<size_t>(1 + i % 8), 'x');
+    lines += text(R"({"messages": [{"role": "user", "content": "q"}, )",
+                  R"({"role": "assistant", "content": ")",
+                  words,
+                  R"("}, {"role": "user", "content": "q"}, )",
+                  R"({"role": "assistant", "content": "y"}]})",
+                  '\n');
+  }
+  return lines;
+}
+
 void fill(const ScratchFolder& folder) {
   folder.write("documents.jsonl", documents_with("other", 100));
   folder.write("short.jsonl", make_documents(6));
@@ -68,6 +83,13 @@ void fill(const ScratchFolder& folder) {
   std::string single;
   for (int i = 0; i < 64; ++i) single += "{\"text\": \"a\"}\n";
   folder.write("single.jsonl", single);
+  folder.write("chat.jsonl", conversations(40));
+  const std::string chat_template =
+      "{% if strftime_now is defined %}{{ strftime_now('%d') }}{% endif %}"
+      "{% for m in messages %}{{ m.role[0] }}{{ m.content }}.{% endfor %}"
+      "{% if add_generation_prompt %}a{% endif %}";
+  folder.write("chat.jinja", chat_template);
+  folder.write("other.jinja", "!" + chat_template);
   folder.write("warm.yaml", "schedule: {warmup_steps: 3}\n");
   fs::create_directories(folder.path() / "plugins");
   fs::copy_file(TITAN_TEST_PLUGIN_DIR "/libgood.so",
