@@ -8,7 +8,7 @@ them a larger file for a differential run that is not committed.
 variants.json: [{name, tokenizer (the file), cases: [{text, ids, ids_special}],
 decodes: [{ids, text, text_skip}]}].
 """
-import base64, io, json, pathlib, random, sys
+import base64, io, json, pathlib, random, sys, tempfile
 import sentencepiece
 from sentencepiece import sentencepiece_model_pb2
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
@@ -92,7 +92,7 @@ def charsmap(rule=None):
     """A compiled character map of SentencePiece: its nmt_nfkc, or small rules."""
     out, kw = io.BytesIO(), {}
     if rule:
-        path = pathlib.Path("/tmp/rules.tsv")
+        path = pathlib.Path(tempfile.mkdtemp()) / "rules.tsv"
         path.write_text("".join(" ".join("%X" % ord(c) for c in a) + "\t" + " ".join("%X" % ord(c) for c in b) + "\n" for a, b in rule))
         kw["normalization_rule_tsv"] = str(path)
     else:
