@@ -99,9 +99,30 @@ at::Tensor to_hf(const KeyMatch& match, const at::Tensor& tensor) {
   }
 }
 
+// One checkpoint tensor that several parameters share out, by part number.
+struct SharedTensor {
+  KeyRule rule;
+  std::map<int64_t, at::Tensor> parts;
+};
+
+at::Tensor join(const std::string& name, const SharedTensor& whole) {
+  TITAN_USER_CHECK(static_cast<int64_t>(whole.parts.size()) == whole.rule.arg1,
+                   "[checkpoint] parts of ",
+                   name,
+                   ": expected ",
+                   whole.rule.arg1,
+                   ", got ",
+                   whole.parts.size());
+  std::vector<at::Tensor> parts;
+  for (const auto& [number, part] : whole.parts) parts.push_back(part);
+  return at::cat(parts, whole.rule.arg2);
+}
+
 }  // namespace
 
-KeyMap::KeyMap(const Model& model) : rules_(model.key_rules()) {}
+KeyMap::KeyMap(const Model& model) : KeyMap(model.key_rules()) {}
+
+KeyMap::KeyMap(std::vector<KeyRule> rules) : rules_(std::move(rules)) {}
 
 std::vector<KeyMatch> KeyMap::sources(const Parameter& parameter) const {
   std::vector<KeyMatch> matches;
@@ -169,19 +190,21 @@ at::Tensor KeyMap::load(
   return value;
 }
 
-std::map<std::string, at::Tensor> KeyMap::save(const Parameter& parameter,
-                                               const at::Tensor& value) const {
-  const std::vector<KeyMatch> matches = sources(parameter);
+std::map<std::string, at::Tensor> KeyMap::save(
+    const std::vector<ParameterValue>& values) const {
   std::map<std::string, at::Tensor> tensors;
-  for (const KeyMatch& match : matches) {
-    TITAN_USER_CHECK(match.rule.transform != TITAN_KEY_SPLIT,
-                     "[model ",
-                     parameter.fqn,
-                     "] key rule: expected one that "
-                     "can be written, got a split of ",
-                     match.hf);
-    tensors[match.hf] = to_hf(match, value);
-  }
+  std::map<std::string, SharedTensor> shared;
+  for (const ParameterValue& given : values)
+    for (const KeyMatch& match : sources(*given.parameter)) {
+      if (match.rule.transform == TITAN_KEY_SPLIT) {
+        SharedTensor& whole = shared[match.hf];
+        whole.rule = match.rule;
+        whole.parts[match.rule.arg0] = given.value;
+      } else {
+        tensors[match.hf] = to_hf(match, given.value);
+      }
+    }
+  for (const auto& [name, whole] : shared) tensors[name] = join(name, whole);
   return tensors;
 }
 

@@ -23,9 +23,16 @@ struct KeyMatch {
   int64_t expert = -1;  // TITAN_KEY_STACK: index into dim 0
 };
 
+/// A parameter and a tensor of its shape: its value, or its gradient.
+struct ParameterValue {
+  const Parameter* parameter = nullptr;
+  at::Tensor value;
+};
+
 class KeyMap {
  public:
   explicit KeyMap(const Model& model);
+  explicit KeyMap(std::vector<KeyRule> rules);
 
   /// Which checkpoint key(s) make up the parameter. UserError when no rule
   /// names it.
@@ -42,9 +49,10 @@ class KeyMap {
       const Parameter& parameter,
       const std::function<at::Tensor(const std::string&)>& read) const;
 
-  /// The checkpoint tensors of one parameter's value.
-  std::map<std::string, at::Tensor> save(const Parameter& parameter,
-                                         const at::Tensor& value) const;
+  /// The checkpoint tensors of these values. A tensor that several parameters
+  /// share out (TITAN_KEY_SPLIT) is joined; UserError when a part is not given.
+  std::map<std::string, at::Tensor> save(
+      const std::vector<ParameterValue>& values) const;
 
  private:
   std::vector<KeyRule> rules_;

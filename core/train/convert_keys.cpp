@@ -190,9 +190,10 @@ TensorSource hf_source(const std::shared_ptr<const module::KeyMap>& keys,
   }
   Parameter copy = parameter;
   copy.owner = nullptr;
-  return {spec, [keys, copy, source, name = match.hf](const ByteSink& sink) {
-            put_tensor(keys->save(copy, tensor_from(source)).at(name), sink);
-          }};
+  return {
+      spec, [keys, copy, source, name = match.hf](const ByteSink& sink) {
+        put_tensor(keys->save({{&copy, tensor_from(source)}}).at(name), sink);
+      }};
 }
 
 // Parts of tensors that the model keeps apart, by their number.

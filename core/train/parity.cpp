@@ -141,16 +141,15 @@ std::unique_ptr<Case> open_case(PluginHost& host,
 }
 
 Tensors hf_gradients(const Case& of) {
-  const module::KeyMap keys(*of.model);
-  Tensors gradients;
+  std::vector<module::ParameterValue> gradients;
   for (const parallel::LocalPart& part : of.engine->parts()) {
     const at::Tensor gradient = of.engine->gradient(part);
-    gradients.merge(keys.save(
-        *part.parameter,
-        gradient.defined() ? gradient
-                           : at::zeros(part.parameter->shape, at::kFloat)));
+    gradients.push_back({part.parameter,
+                         gradient.defined()
+                             ? gradient
+                             : at::zeros(part.parameter->shape, at::kFloat)});
   }
-  return gradients;
+  return module::KeyMap(*of.model).save(gradients);
 }
 
 void compare_sets(const std::string& prefix,

@@ -235,12 +235,11 @@ void load_weights(const module::Model& model,
 
 std::map<std::string, at::Tensor> hf_tensors(const module::Model& model,
                                              const ParameterEngine& engine) {
-  const module::KeyMap keys(model);
-  std::map<std::string, at::Tensor> tensors;
+  std::vector<module::ParameterValue> values;
   for (const LocalPart& part : engine.parts())
-    tensors.merge(
-        keys.save(*part.parameter, engine.gather(part, engine.master(part))));
-  return tensors;
+    values.push_back(
+        {part.parameter, engine.gather(part, engine.master(part))});
+  return module::KeyMap(model).save(values);
 }
 
 void export_hf(Training& training,
