@@ -53,7 +53,7 @@ std::string ChatMapper::describe() const {
   const ChatCounts found = counts();
   std::string line = text("conversations: ",
                           found.num_dialogues,
-                          " read, ",
+                          " read (rows read ahead included), ",
                           found.num_targets,
                           " of their ",
                           found.num_tokens,

@@ -28,8 +28,10 @@ void DataLog::finish(const DataStream& data) {
   add(counts.num_without_target, "samples without a target");
   add(counts.num_truncated, "ends of samples longer than a row");
   if (!left_out.empty())
-    log::warn(text(
-        "data left out, of ", counts.num_records, " records read: ", left_out));
+    log::warn(text("data left out, of ",
+                   counts.num_records,
+                   " records read (rows read ahead included): ",
+                   left_out));
 }
 
 }  // namespace titan::train
