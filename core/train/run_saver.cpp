@@ -23,14 +23,12 @@ namespace {
 using Json = nlohmann::json;
 using parallel::LocalPart;
 
-// `data` is the position of all data ranks.
-std::string trainer_json(const Training& training, const std::string& data) {
+std::string trainer_json(const Training& training) {
   return Json{{"step", training.steps_done},
               {"tokens_seen", training.tokens_seen},
               {"skipped_steps", training.skipped_steps},
               {"steps_without_targets", training.steps_without_targets},
               {"last_loss", training.last_loss},
-              {"data", data},
               {"schedule",
                {{"total_steps", training.schedule.total_steps},
                 {"warmup_steps", training.schedule.warmup_steps},
@@ -55,10 +53,18 @@ class WriterChoice {
   std::map<std::pair<bool, int64_t>, std::vector<int64_t>> loads_;
 };
 
+bool is_first_of_model(const dist::Mesh& mesh) {
+  return mesh.coordinate("cp") == 0 && mesh.coordinate("tp") == 0;
+}
+
 // The one rank that writes what every rank of the part has whole.
 bool is_stage_leader(const dist::Mesh& mesh) {
-  return mesh.coordinate("dp") == 0 && mesh.coordinate("cp") == 0 &&
-         mesh.coordinate("tp") == 0;
+  return mesh.coordinate("dp") == 0 && is_first_of_model(mesh);
+}
+
+// The one rank of those that read the same rows.
+bool has_data_position(const dist::Mesh& mesh) {
+  return mesh.coordinate("pp") == 0 && is_first_of_model(mesh);
 }
 
 // `value` is master-shaped: the part's elements, flat or in the part's shape.
@@ -110,11 +116,10 @@ void RunSaver::start() {
   ++num_saves_;
   add_tensors(writer);
   const std::string& plan = training_.plan.json;
-  // Each data rank knows its own lanes.
-  const std::string data = DataStream::merge(
-      dist::all_gather_texts(mesh.group("world"), training_.data->state()));
+  // Each data rank knows its own lanes: one rank of each says where they stand.
+  if (has_data_position(mesh)) writer.set_rank_state(training_.data->state());
   saver_.start(std::move(writer),
-               {.trainer = trainer_json(training_, data),
+               {.trainer = trainer_json(training_),
                 .recipe = record_.recipe_json,
                 .plugins = record_.plugins_json,
                 .layout = plan.empty() ? "{}" : plan});

@@ -44,9 +44,8 @@ class RunSaver {
            RunSaveOptions options = {});
 
   /// Saves step `training.steps_done`, as CheckpointSaver::start does.
-  /// Collective over the mesh: the ranks' positions in the data become one, and
-  /// in the first call the folder is prepared and a name for the series agreed
-  /// on.
+  /// The first call is collective over the mesh: the folder is prepared and a
+  /// name for the series agreed on. No other is.
   void start();
 
   /// As in CheckpointSaver.

@@ -190,6 +190,21 @@ void load_hf(const module::Model& model,
   engine.invalidate();
 }
 
+// Where all lanes stand: of the ranks that said so in their reports.
+std::string data_position(const checkpoint::CheckpointReader& reader) {
+  std::vector<std::string> states;
+  for (const std::string& state : reader.manifest().rank_states)
+    if (state != "{}") states.push_back(state);
+  TITAN_USER_CHECK(!states.empty(),
+                   "[checkpoint ",
+                   reader.path().string(),
+                   "] position of the data: expected it in the state of a "
+                   "rank, got none. Start from its weights: --resume never "
+                   "--from ",
+                   reader.path().string());
+  return DataStream::merge(states);
+}
+
 }  // namespace
 
 void restore_run(Training& training,
@@ -208,7 +223,7 @@ void restore_run(Training& training,
   const Json& last_loss = trainer.at("last_loss");
   training.last_loss =
       last_loss.is_null() ? std::nan("") : last_loss.get<double>();
-  training.data->restore(trainer.at("data").get<std::string>());
+  training.data->restore(data_position(reader));
 }
 
 void load_weights(const module::Model& model,

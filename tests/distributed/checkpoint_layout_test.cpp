@@ -71,6 +71,25 @@ TEST_CASE("a resumed run of uneven shards has the bits of the whole one") {
   }
 }
 
+TEST_CASE("after the first save of a run no rank waits for another") {
+  const RecipeFolder folder;
+  const std::vector<dist::Axis> axes = {{"dp_shard", 2}, {"tp", 2}};
+  const RunRecord whole =
+      run(folder, {.axes = axes, .num_steps = 4, .keeps_gradients = false});
+  run(folder,
+      {.axes = axes,
+       .num_steps = 2,
+       .keeps_gradients = false,
+       .saves_in_turn = true});
+  const RunRecord resumed = run(folder,
+                                {.axes = axes,
+                                 .num_steps = 2,
+                                 .keeps_gradients = false,
+                                 .resumes = true});
+  for (size_t i = 0; i < 2; ++i)
+    CHECK(resumed.steps[i].loss == whole.steps[i + 2].loss);
+}
+
 // Case CKP-19.
 TEST_CASE("a checkpoint of four ranks resumes on one, two, three and six") {
   // 12 rows a step, so that each number of data ranks divides them.

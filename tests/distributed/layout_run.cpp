@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tests/distributed/layout_run.h"
 
+#include <atomic>
 #include <cmath>
 #include <fstream>
 #include <mutex>
 #include <set>
+#include <thread>
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -79,12 +81,38 @@ void resume(train::Training& training, const std::filesystem::path& folder) {
   train::restore_run(training, *latest.reader);
 }
 
+// A collective in the second start() would wait for ranks that wait for it.
+void save_in_turn(train::Training& training,
+                  const std::filesystem::path& folder,
+                  std::atomic<int64_t>& turn) {
+  train::RunSaveOptions options;
+  options.saver.is_async = true;
+  train::RunSaver saver(
+      training, checkpoint::real_file_system(), folder, {}, options);
+  saver.start();
+  saver.wait();
+  training.mesh.group("world").barrier();
+  while (turn != training.mesh.rank()) std::this_thread::yield();
+  saver.start();
+  ++turn;
+  saver.wait();
+  training.mesh.group("world").barrier();
+}
+
+// What the ranks of one run share.
+struct Shared {
+  RunRecord record;
+  std::mutex mutex;
+  std::atomic<int64_t> turn = 0;
+};
+
 void run_rank(train::Session& session,
               dist::Mesh& mesh,
               const RecipeFolder& folder,
               const RunPlan& plan,
-              RunRecord& record,
-              std::mutex& mutex) {
+              Shared& shared) {
+  RunRecord& record = shared.record;
+  std::mutex& mutex = shared.mutex;
   const auto training = train::assemble(
       session, mesh, std::shared_ptr<const Tokenizer>(load_tokenizer("bytes")));
   if (plan.resumes)
@@ -119,6 +147,8 @@ void run_rank(train::Session& session,
   if (plan.saves)
     train::save_run(
         *training, checkpoint::real_file_system(), folder.checkpoints(), {});
+  if (plan.saves_in_turn)
+    save_in_turn(*training, folder.checkpoints(), shared.turn);
 }
 
 double norm_of(const at::Tensor& tensor) {
@@ -156,20 +186,17 @@ RunRecord run(const RecipeFolder& folder, const RunPlan& plan) {
     world *= axis.size;
   }
   train::Session session(folder.recipe(), options);
-  RunRecord record;
-  record.steps.resize(static_cast<size_t>(plan.num_steps));
-  for (StepRecord& step : record.steps)
+  Shared shared;
+  shared.record.steps.resize(static_cast<size_t>(plan.num_steps));
+  for (StepRecord& step : shared.record.steps)
     step.gradients.resize(static_cast<size_t>(world));
   // One thread, also for the single rank: tests share the machine.
   at::set_num_threads(1);
-  std::mutex mutex;
   dist::run_local_ranks(
       plan.axes,
-      [&](dist::Mesh& mesh) {
-        run_rank(session, mesh, folder, plan, record, mutex);
-      },
+      [&](dist::Mesh& mesh) { run_rank(session, mesh, folder, plan, shared); },
       std::chrono::minutes(2));
-  return record;
+  return std::move(shared.record);
 }
 
 void check_same(const RunRecord& got,

@@ -45,6 +45,8 @@ struct RunPlan {
   bool keeps_gradients = true;
   bool resumes = false;  // from the newest checkpoint of the folder
   bool saves = false;    // after the last step
+  // After the last step twice; the second time one rank calls after the other.
+  bool saves_in_turn = false;
 };
 
 struct StepRecord {
