@@ -169,6 +169,13 @@ void Interpreter::assign(const Target& target,
   space->set(target.attribute, value);
 }
 
+Interpreter::Flow Interpreter::capture(const Body& body,
+                                       const ScopePointer& scope,
+                                       std::string& text) {
+  const Replaced<std::string*> output(out_, &text);
+  return execute(body, open_scope(scope));
+}
+
 Interpreter::Flow Interpreter::execute(const Assign& form,
                                        const ScopePointer& scope) {
   const Value value = evaluate(*form.value, scope);
@@ -180,11 +187,7 @@ Interpreter::Flow Interpreter::execute(const Assign& form,
 Interpreter::Flow Interpreter::execute(const AssignBlock& form,
                                        const ScopePointer& scope) {
   std::string captured;
-  Flow flow = Flow::kNormal;
-  {
-    const Replaced<std::string*> output(out_, &captured);
-    flow = execute(form.body, open_scope(scope));
-  }
+  const Flow flow = capture(form.body, scope, captured);
   if (flow != Flow::kNormal) return flow;
   assign(form.target,
          form.filters ? apply_filters(*form.filters, scope, captured)
@@ -220,11 +223,7 @@ Interpreter::Flow Interpreter::execute(const CallBlock& form,
 Interpreter::Flow Interpreter::execute(const FilterBlock& form,
                                        const ScopePointer& scope) {
   std::string captured;
-  Flow flow = Flow::kNormal;
-  {
-    const Replaced<std::string*> output(out_, &captured);
-    flow = execute(form.body, open_scope(scope));
-  }
+  const Flow flow = capture(form.body, scope, captured);
   if (flow != Flow::kNormal) return flow;
   append(to_text(apply_filters(*form.filters, scope, captured), budget_));
   return flow;

@@ -44,6 +44,8 @@ class Interpreter {
   Flow execute(const MacroDefinition& form, const ScopePointer& scope);
   Flow execute(const CallBlock& form, const ScopePointer& scope);
   Flow execute(const FilterBlock& form, const ScopePointer& scope);
+  /// What a block writes, into `text` and not into the output.
+  Flow capture(const Body& body, const ScopePointer& scope, std::string& text);
   Flow execute(const With& form, const ScopePointer& scope);
   Flow execute(const Generation& form, const ScopePointer& scope);
   Flow execute(const Break&, const ScopePointer&) { return Flow::kBreak; }

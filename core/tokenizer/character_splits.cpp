@@ -92,24 +92,11 @@ class FixedLength final : public PreTokenizer {
 
 class Metaspace final : public PreTokenizer {
  public:
-  explicit Metaspace(const JsonNode& node)
-      : mark_(read_character(node["replacement"])),
-        splits_(node["split"].boolean_or(true)) {
-    node.only_keys({"type",
-                    "replacement",
-                    "str_rep",
-                    "add_prefix_space",
-                    "prepend_scheme",
-                    "split"});
-    const std::string scheme = node["prepend_scheme"].string_or(
-        node["add_prefix_space"].boolean_or(true) ? "always" : "never");
-    if (scheme != "always" && scheme != "first" && scheme != "never")
-      node["prepend_scheme"].fail("always, first or never");
-    if (scheme != "never" && !node["add_prefix_space"].boolean_or(true))
-      node["prepend_scheme"].fail("never, as add_prefix_space is false");
-    prepends_always_ = scheme == "always";
-    prepends_first_ = scheme == "first";
-  }
+  explicit Metaspace(MetaspaceForm form)
+      : mark_(std::move(form.mark)),
+        splits_(form.splits),
+        prepends_always_(form.scheme == "always"),
+        prepends_first_(form.scheme == "first") {}
 
   void apply(PieceList& list) const override {
     using Piece = PieceList::Piece;
@@ -149,7 +136,8 @@ std::unique_ptr<PreTokenizer> read_character_split(const JsonNode& node) {
   if (type == "CharDelimiterSplit")
     return std::make_unique<DelimiterSplit>(node);
   if (type == "FixedLength") return std::make_unique<FixedLength>(node);
-  if (type == "Metaspace") return std::make_unique<Metaspace>(node);
+  if (type == "Metaspace")
+    return std::make_unique<Metaspace>(read_metaspace(node));
   if (type == "Punctuation") {
     node.only_keys({"type", "behavior"});
     return std::make_unique<ClassSplit>(is_bert_punctuation,

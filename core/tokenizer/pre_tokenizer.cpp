@@ -52,6 +52,26 @@ SplitBehavior read_behavior(const JsonNode& node) {
       "Removed, Isolated, MergedWithPrevious, MergedWithNext or Contiguous");
 }
 
+MetaspaceForm read_metaspace(const JsonNode& node) {
+  node.only_keys({"type",
+                  "replacement",
+                  "str_rep",
+                  "add_prefix_space",
+                  "prepend_scheme",
+                  "split"});
+  MetaspaceForm form;
+  form.mark = read_character(node["replacement"]);
+  form.splits = node["split"].boolean_or(true);
+  const bool adds = node["add_prefix_space"].boolean_or(true);
+  form.scheme = node["prepend_scheme"].string_or(adds ? "always" : "never");
+  if (form.scheme != "always" && form.scheme != "first" &&
+      form.scheme != "never")
+    node["prepend_scheme"].fail("always, first or never");
+  if (form.scheme != "never" && !adds)
+    node["prepend_scheme"].fail("never, as add_prefix_space is false");
+  return form;
+}
+
 std::string read_character(const JsonNode& node) {
   const std::string& text = node.string();
   size_t end = 0;

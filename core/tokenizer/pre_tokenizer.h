@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "core/tokenizer/pieces.h"
 
@@ -33,6 +34,14 @@ std::unique_ptr<PreTokenizer> make_script_split();
 SplitBehavior read_behavior(const JsonNode& node);
 /// Reads a string of exactly one character.
 std::string read_character(const JsonNode& node);
+
+/// What Metaspace says as a pre-tokenizer and, in the same form, as a decoder.
+struct MetaspaceForm {
+  std::string mark;    ///< One character, in place of a space.
+  std::string scheme;  ///< always, first or never: where it is prepended.
+  bool splits = true;
+};
+MetaspaceForm read_metaspace(const JsonNode& node);
 
 /// GPT-2's pattern, from its encoder.py: ByteLevel's own (use_regex: true).
 extern const char* const kGpt2Pattern;

@@ -70,21 +70,8 @@ class BpeDecoder final : public TokenDecoder {
 
 class MetaspaceDecoder final : public TokenDecoder {
  public:
-  explicit MetaspaceDecoder(const JsonNode& node)
-      : mark_(read_character(node["replacement"])) {
-    node.only_keys({"type",
-                    "replacement",
-                    "str_rep",
-                    "add_prefix_space",
-                    "prepend_scheme",
-                    "split"});
-    node["split"].boolean_or(true);  // Concerns encoding.
-    const std::string scheme = node["prepend_scheme"].string_or(
-        node["add_prefix_space"].boolean_or(true) ? "always" : "never");
-    if (scheme != "always" && scheme != "first" && scheme != "never")
-      node["prepend_scheme"].fail("always, first or never");
-    drops_first_ = scheme != "never";
-  }
+  explicit MetaspaceDecoder(MetaspaceForm form)
+      : mark_(std::move(form.mark)), drops_first_(form.scheme != "never") {}
   void apply(std::vector<std::string>& parts) const override {
     for (size_t i = 0; i < parts.size(); ++i)
       parts[i] =
@@ -129,7 +116,8 @@ std::unique_ptr<TokenDecoder> read_word_decoder(const JsonNode& node) {
   const std::string type = node.type();
   if (type == "WordPiece") return std::make_unique<WordPieceDecoder>(node);
   if (type == "BPEDecoder") return std::make_unique<BpeDecoder>(node);
-  if (type == "Metaspace") return std::make_unique<MetaspaceDecoder>(node);
+  if (type == "Metaspace")
+    return std::make_unique<MetaspaceDecoder>(read_metaspace(node));
   if (type == "CTC") return std::make_unique<CtcDecoder>(node);
   return nullptr;
 }
