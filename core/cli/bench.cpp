@@ -7,7 +7,6 @@
 #include <memory>
 
 #include <ATen/Parallel.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "core/cli/commands.h"
@@ -91,23 +90,23 @@ void run_bench(BenchOptions& options) {
   }
 }
 
-void add_train_bench(CLI::App& app, int& exit_code) {
+void add_train_bench(Command& app, int& exit_code) {
   auto options = std::make_shared<BenchOptions>();
-  CLI::App* command = app.add_subcommand("train", "Time the steps of a recipe");
+  Command* command = app.add_subcommand("train", "Time the steps of a recipe");
   command->footer(
       "Example: titan bench train configs/bench_llama3_debug.yaml --steps 8 "
       "--threads 2 --json");
   command->add_option("RECIPE", options->recipe, "YAML file")->required();
   command->add_option("--steps", options->benchmark.steps, "timed steps")
-      ->check(CLI::PositiveNumber)
+      ->positive()
       ->capture_default_str();
   command
       ->add_option("--warmup", options->benchmark.warmup, "steps before them")
-      ->check(CLI::NonNegativeNumber)
+      ->non_negative()
       ->capture_default_str();
   command
       ->add_option("--threads", options->threads, "CPU threads; 0: all cores")
-      ->check(CLI::NonNegativeNumber)
+      ->non_negative()
       ->capture_default_str();
   command
       ->add_option("--init",
@@ -130,10 +129,10 @@ void add_train_bench(CLI::App& app, int& exit_code) {
 
 }  // namespace
 
-void add_bench_command(CLI::App& app, int& exit_code) {
-  CLI::App* command =
+void add_bench_command(Command& app, int& exit_code) {
+  Command* command =
       app.add_subcommand("bench", "Measure what this machine does");
-  command->require_subcommand(1);
+  command->require_subcommand();
   command->footer(
       "Example: titan bench train configs/bench_llama3_debug.yaml --json");
   add_train_bench(*command, exit_code);

@@ -8,7 +8,6 @@
 #include <memory>
 #include <set>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <titan/error.h>
@@ -297,13 +296,13 @@ int prune(const CheckpointOptions& options) {
 }
 
 // Adds one of the four, with what all of them have.
-CLI::App* add_action(CLI::App* command,
-                     const std::string& name,
-                     const std::string& help,
-                     int (*action)(const CheckpointOptions&),
-                     int& exit_code,
-                     const std::shared_ptr<CheckpointOptions>& options) {
-  CLI::App* const sub = command->add_subcommand(name, help);
+Command* add_action(Command* command,
+                    const std::string& name,
+                    const std::string& help,
+                    int (*action)(const CheckpointOptions&),
+                    int& exit_code,
+                    const std::shared_ptr<CheckpointOptions>& options) {
+  Command* const sub = command->add_subcommand(name, help);
   sub->add_flag("--json", options->is_json, "Print one JSON object");
   sub->callback(
       [action, options, &exit_code] { exit_code = action(*options); });
@@ -312,10 +311,10 @@ CLI::App* add_action(CLI::App* command,
 
 }  // namespace
 
-void add_checkpoint_command(CLI::App& app, int& exit_code) {
-  CLI::App* const command = app.add_subcommand(
+void add_checkpoint_command(Command& app, int& exit_code) {
+  Command* const command = app.add_subcommand(
       "checkpoint", "Shows, verifies, compares and prunes saved checkpoints");
-  command->require_subcommand(1);
+  command->require_subcommand();
   command->footer("Example: titan checkpoint verify runs/debug/checkpoints");
   const auto options = std::make_shared<CheckpointOptions>();
   const std::string folder_help =
@@ -324,7 +323,7 @@ void add_checkpoint_command(CLI::App& app, int& exit_code) {
     return add_action(command, name, help, action, exit_code, options);
   };
 
-  CLI::App* sub = add("inspect", "Shows what a checkpoint holds", inspect);
+  Command* sub = add("inspect", "Shows what a checkpoint holds", inspect);
   sub->add_option("DIR", options->folder, folder_help)->required();
   sub->add_flag("--tensors", options->should_list_tensors, "List every tensor");
   sub->footer(

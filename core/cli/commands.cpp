@@ -4,7 +4,7 @@
 
 namespace titan::cli {
 
-void add_commands(CLI::App& app, int& exit_code) {
+void add_commands(Command& app, int& exit_code) {
   add_train_command(app, exit_code);
   add_validate_command(app, exit_code);
   add_plan_command(app, exit_code);

@@ -5,32 +5,30 @@
 // Errors are thrown, not printed: `run_titan` turns them into text and code.
 #pragma once
 
-namespace CLI {
-class App;
-}
+#include "core/cli/command.h"
 
 namespace titan::cli {
 
 // One line per command, in the order of the help, with the call in
 // commands.cpp.
-void add_config_command(CLI::App& app, int& exit_code);
-void add_checkpoint_command(CLI::App& app, int& exit_code);
-void add_convert_command(CLI::App& app, int& exit_code);
-void add_train_command(CLI::App& app, int& exit_code);
-void add_validate_command(CLI::App& app, int& exit_code);
-void add_plan_command(CLI::App& app, int& exit_code);
-void add_generate_command(CLI::App& app, int& exit_code);
-void add_bench_command(CLI::App& app, int& exit_code);
-void add_parity_command(CLI::App& app, int& exit_code);
-void add_doctor_command(CLI::App& app, int& exit_code);
-void add_plugin_command(CLI::App& app, int& exit_code);
-void add_tokenizer_command(CLI::App& app, int& exit_code);
-void add_data_command(CLI::App& app, int& exit_code);
+void add_config_command(Command& app, int& exit_code);
+void add_checkpoint_command(Command& app, int& exit_code);
+void add_convert_command(Command& app, int& exit_code);
+void add_train_command(Command& app, int& exit_code);
+void add_validate_command(Command& app, int& exit_code);
+void add_plan_command(Command& app, int& exit_code);
+void add_generate_command(Command& app, int& exit_code);
+void add_bench_command(Command& app, int& exit_code);
+void add_parity_command(Command& app, int& exit_code);
+void add_doctor_command(Command& app, int& exit_code);
+void add_plugin_command(Command& app, int& exit_code);
+void add_tokenizer_command(Command& app, int& exit_code);
+void add_data_command(Command& app, int& exit_code);
 
 /// `titan tokenizer render`, a command of `tokenizer`.
-void add_tokenizer_render(CLI::App& tokenizer, int& exit_code);
+void add_tokenizer_render(Command& tokenizer, int& exit_code);
 
 /// Adds every command to `app`. `exit_code` outlives `app`.
-void add_commands(CLI::App& app, int& exit_code);
+void add_commands(Command& app, int& exit_code);
 
 }  // namespace titan::cli

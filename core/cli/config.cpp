@@ -3,7 +3,6 @@
 #include <iostream>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <titan/error.h>
@@ -78,13 +77,13 @@ int run_diff(const ConfigOptions& options) {
   return differences.empty() ? 0 : 1;
 }
 
-void add_recipe_options(CLI::App& command, const Options& options) {
+void add_recipe_options(Command& command, const Options& options) {
   command.add_option("recipe", options->recipe, "Recipe (YAML)")->required();
   add_session_options(command, options->session);
 }
 
-void add_print(CLI::App& app, const Options& options, int& exit_code) {
-  CLI::App* command = app.add_subcommand(
+void add_print(Command& app, const Options& options, int& exit_code) {
+  Command* command = app.add_subcommand(
       "print", "Shows a recipe with every default filled in");
   add_recipe_options(*command, options);
   command->add_flag("--json", options->is_json, "Print one JSON object");
@@ -99,8 +98,8 @@ void add_print(CLI::App& app, const Options& options, int& exit_code) {
   });
 }
 
-void add_explain(CLI::App& app, const Options& options, int& exit_code) {
-  CLI::App* command = app.add_subcommand(
+void add_explain(Command& app, const Options& options, int& exit_code) {
+  Command* command = app.add_subcommand(
       "explain", "Shows one key: value, origin, type, default, meaning");
   add_recipe_options(*command, options);
   command->add_option("key", options->key, "Dotted path")->required();
@@ -111,8 +110,8 @@ void add_explain(CLI::App& app, const Options& options, int& exit_code) {
   });
 }
 
-void add_schema(CLI::App& app, const Options& options, int& exit_code) {
-  CLI::App* command =
+void add_schema(Command& app, const Options& options, int& exit_code) {
+  Command* command =
       app.add_subcommand("schema", "Prints the schema of recipes as JSON");
   command->add_flag(
       "--markdown", options->is_markdown, "Print docs/recipes.md instead");
@@ -123,8 +122,8 @@ void add_schema(CLI::App& app, const Options& options, int& exit_code) {
   });
 }
 
-void add_diff(CLI::App& app, const Options& options, int& exit_code) {
-  CLI::App* command = app.add_subcommand(
+void add_diff(Command& app, const Options& options, int& exit_code) {
+  Command* command = app.add_subcommand(
       "diff", "Lists the keys in which two resolved recipes differ");
   command->add_option("left", options->recipe, "Recipe (YAML)")->required();
   command->add_option("right", options->other, "Recipe (YAML)")->required();
@@ -136,10 +135,10 @@ void add_diff(CLI::App& app, const Options& options, int& exit_code) {
 
 }  // namespace
 
-void add_config_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand(
+void add_config_command(Command& app, int& exit_code) {
+  Command* command = app.add_subcommand(
       "config", "Shows what a recipe means and where its values come from");
-  command->require_subcommand(1);
+  command->require_subcommand();
   const auto options = std::make_shared<ConfigOptions>();
   add_print(*command, options, exit_code);
   add_explain(*command, options, exit_code);

@@ -9,7 +9,6 @@
 #include <string>
 #include <utility>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <unistd.h>  // isatty
 
@@ -116,7 +115,6 @@ OpenedModel open_model(const ConvertOptions& options) {
   plugin::SearchOptions search;
   search.files = options.session.plugin_files;
   search.folders = options.session.plugin_folders;
-  search.relative_to = ".";
   OpenedModel opened;
   opened.host = std::make_unique<train::PluginHost>(search);
   const fs::path checkpoint =
@@ -246,8 +244,8 @@ void convert(ConvertOptions options) {
 
 }  // namespace
 
-void add_convert_command(CLI::App& app, int& exit_code) {
-  CLI::App* const command = app.add_subcommand(
+void add_convert_command(Command& app, int& exit_code) {
+  Command* const command = app.add_subcommand(
       "convert", "Converts weights between formats, streaming");
   const auto options = std::make_shared<ConvertOptions>();
   command
@@ -260,21 +258,21 @@ void add_convert_command(CLI::App& app, int& exit_code) {
   command->add_option("OUT", options->output, "What to write; must not exist")
       ->required();
   command->add_option("--from", options->from, "What IN is; found if not given")
-      ->check(CLI::IsMember({"hf", "titan", "torch", "dcp"}));
+      ->one_of({"hf", "titan", "torch", "dcp"});
   command->add_option("--to", options->to, "What to write")
-      ->check(CLI::IsMember({"hf", "titan-weights", "torch"}))
+      ->one_of({"hf", "titan-weights", "torch"})
       ->required();
   command
       ->add_option("--dtype",
                    options->dtype,
                    "Type of the floating-point tensors; decodes fp8 and MXFP4")
-      ->check(CLI::IsMember({"bf16", "fp16", "fp32"}));
+      ->one_of({"bf16", "fp16", "fp32"});
   command
       ->add_option("--shard-size",
                    options->shard_bytes,
                    "Largest file of a folder, such as 5GB")
-      ->transform(CLI::AsSizeValue(true))
-      ->check(CLI::PositiveNumber);
+      ->as_bytes()
+      ->positive();
   command->add_option(
       "--key", options->key, "Part of a torch file to take, such as model");
   command->add_option("--config",

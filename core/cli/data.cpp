@@ -4,7 +4,6 @@
 #include <iostream>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <titan/error.h>
@@ -183,14 +182,13 @@ void run_prepare(const PrepareCommand& command) {
             << "}\n";
 }
 
-void add_inspect(CLI::App& data, int& exit_code) {
+void add_inspect(Command& data, int& exit_code) {
   auto options = std::make_shared<InspectOptions>();
-  CLI::App* command = data.add_subcommand(
+  Command* command = data.add_subcommand(
       "inspect", "Print the rows that a recipe trains on, decoded");
   command->add_option("recipe", options->recipe, "The recipe")->required();
   add_session_options(*command, options->session);
-  command->add_option("--rows", options->num_rows, "How many rows")
-      ->check(CLI::PositiveNumber);
+  command->add_option("--rows", options->num_rows, "How many rows")->positive();
   command->add_flag("--validation",
                     options->of_validation,
                     "Of the validation split instead of training");
@@ -204,9 +202,9 @@ void add_inspect(CLI::App& data, int& exit_code) {
   });
 }
 
-void add_prepare(CLI::App& data, int& exit_code) {
+void add_prepare(Command& data, int& exit_code) {
   auto prepare = std::make_shared<PrepareCommand>();
-  CLI::App* command = data.add_subcommand(
+  Command* command = data.add_subcommand(
       "prepare", "Tokenise files once, for recipes with data.use: tokens");
   command
       ->add_option("files", prepare->options.files, "Files, folders, patterns")
@@ -217,14 +215,14 @@ void add_prepare(CLI::App& data, int& exit_code) {
                       prepare->tokenizer,
                       "Folder with tokenizer.json, or bytes");
   command->add_option("--use", prepare->options.use, "text or jsonl")
-      ->check(CLI::IsMember({"text", "jsonl"}));
+      ->one_of({"text", "jsonl"});
   command->add_option("--field", prepare->options.field, "JSONL: the text");
   command->add_option("--on-bad-line", prepare->on_bad_line, "error or skip");
   command
       ->add_option("--tokens-per-file",
                    prepare->options.tokens_per_file,
                    "Begin another file behind so many")
-      ->check(CLI::PositiveNumber);
+      ->positive();
   command->add_flag("--add-bos", prepare->add_bos, "BOS before each document");
   command->add_flag(
       "--no-eos", prepare->leaves_eos_out, "No EOS behind each document");
@@ -241,9 +239,9 @@ void add_prepare(CLI::App& data, int& exit_code) {
 
 }  // namespace
 
-void add_data_command(CLI::App& app, int& exit_code) {
-  CLI::App* data = app.add_subcommand("data", "Look at data and prepare it");
-  data->require_subcommand(1);
+void add_data_command(Command& app, int& exit_code) {
+  Command* data = app.add_subcommand("data", "Look at data and prepare it");
+  data->require_subcommand();
   add_inspect(*data, exit_code);
   add_prepare(*data, exit_code);
 }

@@ -5,7 +5,6 @@
 #include <iostream>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <titan/abi.h>
@@ -120,8 +119,8 @@ void run_doctor(const DoctorOptions& options) {
 
 }  // namespace
 
-void add_doctor_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand(
+void add_doctor_command(Command& app, int& exit_code) {
+  Command* command = app.add_subcommand(
       "doctor", "Shows facts of this machine and what may hurt a run on it");
   const auto options = std::make_shared<DoctorOptions>();
   command->add_flag("--json", options->is_json, "Print one JSON object");

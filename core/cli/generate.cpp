@@ -7,7 +7,6 @@
 #include <memory>
 
 #include <ATen/Parallel.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <titan/error.h>
@@ -91,7 +90,6 @@ void run_generate(GenerateOptions& options) {
   open.precision = options.precision;
   open.search.files = options.session.plugin_files;
   open.search.folders = options.session.plugin_folders;
-  open.search.relative_to = ".";
   at::set_num_threads(static_cast<int>(
       options.threads > 0 ? options.threads
                           : read_core_facts().num_compute_threads()));
@@ -115,7 +113,7 @@ void run_generate(GenerateOptions& options) {
   std::cout << out.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 
-void add_sampling_options(CLI::App& command,
+void add_sampling_options(Command& command,
                           const std::shared_ptr<GenerateOptions>& options) {
   generate::SamplingOptions& sampling = options->sampling;
   command
@@ -142,9 +140,9 @@ void add_sampling_options(CLI::App& command,
 
 }  // namespace
 
-void add_generate_command(CLI::App& app, int& exit_code) {
+void add_generate_command(Command& app, int& exit_code) {
   auto options = std::make_shared<GenerateOptions>();
-  CLI::App* command =
+  Command* command =
       app.add_subcommand("generate", "Continue a text with a trained model");
   command->footer(
       "Example: titan generate runs/llama3_debug_tinyshakespeare "

@@ -6,7 +6,6 @@
 #include <iostream>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <titan/text.h>
@@ -60,9 +59,9 @@ void print_json(const train::ParityReport& report) {
 
 }  // namespace
 
-void add_parity_command(CLI::App& app, int& exit_code) {
+void add_parity_command(Command& app, int& exit_code) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  Command* command = app.add_subcommand(
       "parity", "Compare logits, loss and gradients with a reference case");
   command->footer(
       "Exit 0 if every tensor is within the tolerance, 1 if not.\n"
@@ -75,11 +74,11 @@ void add_parity_command(CLI::App& app, int& exit_code) {
                    "limit of the relative norm error")
       ->capture_default_str();
   command
-      ->add_option("--plugin",
-                   options->search.files,
-                   "load this plugin (absolute path); repeatable")
-      ->allow_extra_args(false)
-      ->type_name("FILE");
+      ->add_option(
+          "--plugin", options->search.files, "load this plugin; repeatable")
+      ->one_value_each()
+      ->type_name("FILE")
+      ->from_working_folder();
   command->add_flag("--json", options->is_json, "JSON on stdout");
   command->callback([options, &exit_code] {
     train::PluginHost host(options->search);

@@ -4,7 +4,6 @@
 #include <iostream>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "core/cli/commands.h"
@@ -74,9 +73,9 @@ int run_plan(const PlanCommandOptions& options) {
 
 }  // namespace
 
-void add_plan_command(CLI::App& app, int& exit_code) {
+void add_plan_command(Command& app, int& exit_code) {
   auto options = std::make_shared<PlanCommandOptions>();
-  CLI::App* command = app.add_subcommand(
+  Command* command = app.add_subcommand(
       "plan", "Print who holds and does what when a recipe runs");
   command->footer(
       "With --diff exit 0 if the plans are equal, 1 if not.\n"
@@ -92,7 +91,7 @@ void add_plan_command(CLI::App& app, int& exit_code) {
       ->add_option("--world",
                    options->world,
                    "ranks to plan for; default: as many as the recipe needs")
-      ->check(CLI::PositiveNumber);
+      ->positive();
   add_session_options(*command, options->session);
   command->add_flag("--json",
                     options->is_json,

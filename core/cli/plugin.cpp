@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <titan/abi.h>
@@ -233,8 +232,8 @@ int run_inspect(const InspectOptions& options) {
   return inspection.is_usable() ? 0 : kExitUserError;
 }
 
-void add_list_command(CLI::App& parent, int& exit_code) {
-  CLI::App* command = parent.add_subcommand(
+void add_list_command(Command& parent, int& exit_code) {
+  Command* command = parent.add_subcommand(
       "list", "Lists what the search finds, without running any of it");
   const auto options = std::make_shared<ListOptions>();
   command->add_flag("--all",
@@ -253,8 +252,8 @@ void add_list_command(CLI::App& parent, int& exit_code) {
   });
 }
 
-void add_inspect_command(CLI::App& parent, int& exit_code) {
-  CLI::App* command = parent.add_subcommand(
+void add_inspect_command(Command& parent, int& exit_code) {
+  Command* command = parent.add_subcommand(
       "inspect",
       "Tells what a plugin file is and whether it can run here; exit 0 if it "
       "can, 2 if not");
@@ -272,10 +271,9 @@ void add_inspect_command(CLI::App& parent, int& exit_code) {
 
 }  // namespace
 
-void add_plugin_command(CLI::App& app, int& exit_code) {
-  CLI::App* command =
-      app.add_subcommand("plugin", "Lists and inspects plugins");
-  command->require_subcommand(1);
+void add_plugin_command(Command& app, int& exit_code) {
+  Command* command = app.add_subcommand("plugin", "Lists and inspects plugins");
+  command->require_subcommand();
   command->footer("Example: titan plugin list --all");
   add_list_command(*command, exit_code);
   add_inspect_command(*command, exit_code);

@@ -8,8 +8,6 @@
 #include <ostream>
 #include <string_view>
 
-#include <CLI/CLI.hpp>
-
 #include <titan/error.h>
 
 #include "core/cli/commands.h"
@@ -32,32 +30,26 @@ std::string version_text() {
               compiler());
 }
 
-std::string unknown_word_text(const CLI::App& app, const std::string& word) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands(nullptr))
-    names.push_back(command->get_name());
+std::string unknown_word_text(const Command& app, const std::string& word) {
   std::string message = text("[titan] unknown ",
                              word.starts_with('-') ? "option" : "command",
                              ": expected one that `titan --help` lists, got '",
                              word,
                              "'.");
-  if (const std::string known = config::nearest(word, names); !known.empty())
+  if (const std::string known = config::nearest(word, app.subcommand_names());
+      !known.empty())
     message += text(" Did you mean '", known, "'?");
   return message;
 }
 
-int report_parse_error(const CLI::App& app,
-                       const CLI::ParseError& error,
-                       const std::vector<std::string>& arguments,
-                       std::ostream& out,
-                       std::ostream& err) {
-  // Help and version arrive as "errors" with code 0.
-  if (error.get_exit_code() == 0) return app.exit(error, out, err);
-  const auto commands = app.get_subcommands();
-  if (!commands.empty()) {
-    const std::string& name = commands.front()->get_name();
-    err << text('[', name, "] ", error.what(), ". See `titan ", name)
-        << " --help`.\n";
+int report_stop(const Command& app,
+                const Command::Stop& stop,
+                const std::vector<std::string>& arguments,
+                std::ostream& err) {
+  if (stop.is_answered) return 0;
+  if (!stop.command.empty()) {
+    err << text('[', stop.command, "] ", stop.error, ". See `titan ")
+        << stop.command << " --help`.\n";
   } else if (arguments.empty()) {
     err << app.help();
   } else {
@@ -93,19 +85,15 @@ int run_titan(std::vector<std::string> arguments,
   int exit_code = 0;
   op::install_cpu_allocator();
   try {
-    CLI::App app("Trains generative models from recipes, through plugins.",
-                 "titan");
-    app.set_version_flag("--version", version_text());
-    app.require_subcommand(1);
+    Command app("Trains generative models from recipes, through plugins.",
+                "titan");
+    app.add_version_flag("--version", version_text());
+    app.require_subcommand();
     app.footer(
         "Example: titan train configs/llama3_debug_tinyshakespeare.yaml");
     add_commands(app, exit_code);
-    try {
-      // CLI11 takes the words last first.
-      app.parse(std::vector(arguments.rbegin(), arguments.rend()));
-    } catch (const CLI::ParseError& error) {
-      return report_parse_error(app, error, arguments, out, err);
-    }
+    if (const auto stop = app.parse(arguments, out))
+      return report_stop(app, *stop, arguments, err);
   } catch (const std::exception& error) {
     return report_error(error, err);
   } catch (...) {

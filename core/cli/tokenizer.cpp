@@ -10,7 +10,6 @@
 #include <memory>
 #include <optional>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <titan/error.h>
@@ -93,11 +92,11 @@ int run_check(const TokenizerOptions& options) {
   return num_differences == 0 ? 0 : kExitDifferent;
 }
 
-CLI::App* add_subcommand(CLI::App& parent,
-                         const std::string& name,
-                         const std::string& summary,
-                         TokenizerOptions& options) {
-  CLI::App* command = parent.add_subcommand(name, summary);
+Command* add_subcommand(Command& parent,
+                        const std::string& name,
+                        const std::string& summary,
+                        TokenizerOptions& options) {
+  Command* command = parent.add_subcommand(name, summary);
   command
       ->add_option("tokenizer",
                    options.tokenizer,
@@ -110,10 +109,10 @@ CLI::App* add_subcommand(CLI::App& parent,
 
 }  // namespace
 
-void add_tokenizer_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand(
+void add_tokenizer_command(Command& app, int& exit_code) {
+  Command* command = app.add_subcommand(
       "tokenizer", "Encodes text, decodes ids, checks a tokenizer");
-  command->require_subcommand(1);
+  command->require_subcommand();
   command->footer(
       "Examples:\n"
       "  titan tokenizer encode assets/tokenizer 'To be' --json\n"
@@ -122,7 +121,7 @@ void add_tokenizer_command(CLI::App& app, int& exit_code) {
       "  titan tokenizer check path/to/tokenizer --json");
   const auto options = std::make_shared<TokenizerOptions>();
 
-  CLI::App* encode =
+  Command* encode =
       add_subcommand(*command, "encode", "Prints the ids of a text", *options);
   encode->add_option("text", options->text, "The text");
   encode->add_option(
@@ -136,7 +135,7 @@ void add_tokenizer_command(CLI::App& app, int& exit_code) {
     exit_code = 0;
   });
 
-  CLI::App* decode =
+  Command* decode =
       add_subcommand(*command, "decode", "Prints the text of ids", *options);
   decode->add_option("ids", options->ids, "Token ids")->required();
   decode->add_flag(
@@ -147,7 +146,7 @@ void add_tokenizer_command(CLI::App& app, int& exit_code) {
     exit_code = 0;
   });
 
-  CLI::App* check =
+  Command* check =
       add_subcommand(*command,
                      "check",
                      "Runs cases.json beside the tokenizer; exit code 0 if all "

@@ -7,7 +7,6 @@
 #include <iterator>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <titan/error.h>
@@ -115,8 +114,8 @@ void print_mask(const RenderCommand& command, const Tokenizer& tokenizer) {
 
 }  // namespace
 
-void add_tokenizer_render(CLI::App& tokenizer, int& exit_code) {
-  CLI::App* render = tokenizer.add_subcommand(
+void add_tokenizer_render(Command& tokenizer, int& exit_code) {
+  Command* render = tokenizer.add_subcommand(
       "render", "Prints a conversation as the chat template writes it");
   const auto command = std::make_shared<RenderCommand>();
   render
@@ -136,7 +135,7 @@ void add_tokenizer_render(CLI::App& tokenizer, int& exit_code) {
   render->add_flag("--add-generation-prompt",
                    command->add_generation_prompt,
                    "End where the assistant's answer begins");
-  CLI::Option* mask = render->add_flag(
+  Option* mask = render->add_flag(
       "--mask", command->has_mask, "Print the tokens, * at those learnt");
   render->add_option("--loss-on", command->loss_on, "assistant or last")
       ->needs(mask);

@@ -9,7 +9,6 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <titan/error.h>
@@ -166,9 +165,9 @@ int run_train(const TrainOptions& options) {
 
 }  // namespace
 
-void add_train_command(CLI::App& app, int& exit_code) {
+void add_train_command(Command& app, int& exit_code) {
   auto options = std::make_shared<TrainOptions>();
-  CLI::App* command = app.add_subcommand("train", "Train a recipe");
+  Command* command = app.add_subcommand("train", "Train a recipe");
   command->footer(
       "Example: titan train configs/llama3_debug_tinyshakespeare.yaml "
       "--set training.steps=100");
@@ -191,7 +190,7 @@ void add_train_command(CLI::App& app, int& exit_code) {
       ->add_option("--sim-ranks",
                    options->sim_ranks,
                    "run this many ranks as threads of one process")
-      ->check(CLI::Range(1, 1024));
+      ->between(1, 1024);
   command->add_flag(
       "--json", options->is_json, "one JSON object per logged step on stdout");
   command->callback([options, command, &exit_code] {

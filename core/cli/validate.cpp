@@ -5,7 +5,6 @@
 #include <iostream>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <titan/text.h>
@@ -98,7 +97,7 @@ Json to_json(const RecipeReport& report) {
 std::string grouped(int64_t number) {
   std::string digits = std::to_string(number);
   for (auto at = static_cast<int64_t>(digits.size()) - 3; at > 0; at -= 3)
-    digits.insert(static_cast<size_t>(at), ",");
+    digits.insert(static_cast<size_t>(at), 1, ',');
   return digits;
 }
 
@@ -229,9 +228,9 @@ void run_validate(const ValidateOptions& options) {
 
 }  // namespace
 
-void add_validate_command(CLI::App& app, int& exit_code) {
+void add_validate_command(Command& app, int& exit_code) {
   auto options = std::make_shared<ValidateOptions>();
-  CLI::App* command = app.add_subcommand(
+  Command* command = app.add_subcommand(
       "validate", "Check a recipe and say what it comes to, without training");
   command->footer(
       "Example: titan validate configs/llama3_debug_tinyshakespeare.yaml "
@@ -241,7 +240,7 @@ void add_validate_command(CLI::App& app, int& exit_code) {
       ->add_option("--world",
                    options->world,
                    "number of ranks; default: as many as the recipe needs")
-      ->check(CLI::PositiveNumber);
+      ->positive();
   add_session_options(*command, options->session);
   command->add_flag("--json", options->is_json, "one JSON object on stdout");
   command->callback([options, &exit_code] {

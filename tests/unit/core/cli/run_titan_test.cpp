@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/cli/run_titan.h"
 
+#include <filesystem>
 #include <new>
 #include <sstream>
 #include <stdexcept>
@@ -103,4 +104,27 @@ TEST_CASE("a user error prints its message and nothing else", "[unit]") {
   std::ostringstream err;
   report_error(titan::UserError("[a] b: expected c, got d."), err);
   CHECK(err.str() == "[a] b: expected c, got d.\n");
+}
+
+TEST_CASE("--plugin with a relative path counts from the working folder",
+          "[unit]") {
+  const std::string model = TITAN_SOURCE_DIR "/tests/golden/llama3";
+  const std::string recipe =
+      TITAN_SOURCE_DIR "/configs/llama3_debug_tinyshakespeare.yaml";
+  const std::string expected =
+      std::filesystem::current_path() / "no_such_plugin.so";
+  const std::vector<std::vector<std::string>> commands = {
+      {"train", recipe},
+      {"validate", recipe},
+      {"generate", model},
+      {"parity", model},
+      {"convert", model, "no_such_output", "--to", "titan-weights"}};
+  for (std::vector<std::string> arguments : commands) {
+    INFO(arguments.front());
+    arguments.insert(arguments.end(), {"--plugin", "./no_such_plugin.so"});
+    const Outcome outcome = run(arguments);
+    CHECK(outcome.code == titan::cli::kExitUserError);
+    CHECK_THAT(outcome.err, Catch::Contains(expected));
+  }
+  CHECK_FALSE(std::filesystem::exists("no_such_output"));
 }
