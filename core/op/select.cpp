@@ -3,6 +3,7 @@
 #include "core/op/select.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <mutex>
 #include <set>
@@ -206,6 +207,33 @@ void KernelPolicy::force(std::string_view list) {
         item,
         "\"");
     forced[std::string(item.substr(0, equals))] = item.substr(equals + 1);
+  }
+}
+
+void check_fqn_pattern(std::string_view pattern, std::string_view where) {
+  const auto is_glob = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ||
+           c == '-' || c == '*';
+  };
+  const auto require = [&](bool is_good, std::string_view got) {
+    TITAN_USER_CHECK(is_good,
+                     where,
+                     " pattern '",
+                     pattern,
+                     "': expected names joined by dots, * for a part of one "
+                     "name and ** for any number of names, got ",
+                     got);
+  };
+  require(!pattern.empty(), "nothing");
+  for (std::string_view rest = pattern;;) {
+    const size_t dot = rest.find('.');
+    const std::string_view name = rest.substr(0, dot);
+    require(!name.empty(), "a name without letters");
+    require(name == "**" || name.find("**") == std::string_view::npos,
+            "** inside a name");
+    for (const char c : name) require(is_glob(c), text('\'', c, '\''));
+    if (dot == std::string_view::npos) return;
+    rest = rest.substr(dot + 1);
   }
 }
 

@@ -63,6 +63,9 @@ struct Selection {
 
 /// Does an FQN match a pattern of an override?
 bool fqn_matches(std::string_view pattern, std::string_view fqn);
+/// UserError with `where` in front for text that can match no FQN, such as a
+/// regular expression.
+void check_fqn_pattern(std::string_view pattern, std::string_view where);
 
 /// One per model instance. Immutable but for the record of used patterns.
 class KernelSelector {

@@ -153,23 +153,38 @@ ParameterEngine::ParameterEngine(const module::ModuleTree& tree,
       precision_(precision),
       buffer_store_(tree, stage_items, precision.compute) {
   for (const BucketPlan& bucket_plan : plan.buckets) {
-    auto bucket = std::make_unique<Bucket>();
-    bucket->plan = bucket_plan;
-    std::erase_if(bucket->plan.items, [&](const std::string& item) {
+    BucketPlan here = bucket_plan;
+    std::erase_if(here.items, [&](const std::string& item) {
       return std::find(stage_items.begin(), stage_items.end(), item) ==
              stage_items.end();
     });
-    if (bucket->plan.items.empty()) continue;
-    bucket->group = &mesh.group("dp_shard");
-    buckets_.push_back(std::move(bucket));
-    for (const std::string& item : buckets_.back()->plan.items) {
-      const module::Module* root = tree.find_module(item);
-      TITAN_CHECK(root != nullptr, "[plan] bucket item ", item, " is unknown");
-      for (const Parameter* parameter : tree.parameters_of(*root))
-        add_to_bucket(*buckets_.back(), *parameter, plan);
-    }
-    allocate(*buckets_.back());
+    if (here.items.empty()) continue;
+    // Apart, so that adapters of a few megabytes do not make the frozen
+    // gigabytes beside them take part in the reduction.
+    for (const bool is_trained : {true, false})
+      add_bucket(here, is_trained, tree, plan);
   }
+}
+
+void ParameterEngine::add_bucket(const BucketPlan& bucket_plan,
+                                 bool is_trained,
+                                 const module::ModuleTree& tree,
+                                 const Plan& plan) {
+  auto made = std::make_unique<Bucket>();
+  made->plan = bucket_plan;
+  made->group = &mesh_.group("dp_shard");
+  Bucket& bucket = *buckets_.emplace_back(std::move(made));
+  for (const std::string& item : bucket_plan.items) {
+    const module::Module* root = tree.find_module(item);
+    TITAN_CHECK(root != nullptr, "[plan] bucket item ", item, " is unknown");
+    for (const Parameter* parameter : tree.parameters_of(*root))
+      if (parameter->is_trainable == is_trained)
+        add_to_bucket(bucket, *parameter, plan);
+  }
+  if (bucket.parts.empty())
+    buckets_.pop_back();
+  else
+    allocate(bucket);
 }
 
 void ParameterEngine::add_to_bucket(Bucket& bucket,
@@ -345,18 +360,20 @@ void ParameterEngine::accumulate(const std::string& item,
 }
 
 void ParameterEngine::reduce(Bucket& bucket) {
+  const bool has_any = std::any_of(
+      bucket.pending.begin(), bucket.pending.end(), [](const at::Tensor& each) {
+        return each.defined();
+      });
+  // Frozen buckets are frozen on every rank, so all skip the collective alike.
+  if (!has_any) return;
   at::Tensor flat =
       at::zeros({bucket.per_rank * bucket.group->size()}, precision_.reduce);
-  bool has_any = false;
   for (size_t i = 0; i < bucket.parts.size(); ++i) {
     if (!bucket.pending[i].defined()) continue;
-    has_any = true;
     flat.narrow(0, bucket.offsets[i], bucket.pending[i].numel())
         .copy_(bucket.pending[i].view({-1}));
     bucket.pending[i] = at::Tensor();
   }
-  // Frozen buckets are frozen on every rank, so all skip the collective alike.
-  if (!has_any) return;
   if (!bucket.gradient.defined())
     bucket.gradient = at::zeros({bucket.per_rank}, precision_.reduce);
   bucket_reduce(flat, bucket.gradient, *bucket.group);

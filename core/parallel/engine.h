@@ -114,6 +114,10 @@ class ParameterEngine final : public module::ParameterSource {
  private:
   struct Bucket;
   Bucket& bucket_of(const module::Parameter& parameter);
+  void add_bucket(const BucketPlan& bucket_plan,
+                  bool is_trained,
+                  const module::ModuleTree& tree,
+                  const Plan& plan);
   void allocate(Bucket& bucket);
   void add_to_bucket(Bucket& bucket,
                      const module::Parameter& parameter,

@@ -203,7 +203,8 @@ void Executor::run_item(StageItem& item, MicrobatchRun& run, ItemRun& record) {
   engine_.unshard(item.parameters);
   cut_inputs(item, run, record);
   run.context.added_losses().clear();
-  if (!run.with_gradients) {
+  if (!run.with_gradients || !item.is_reached) {
+    at::NoGradGuard without;
     run.carry = compute_item(item, run, record.inputs);
   } else if (item.recompute.mode == Recompute::kNone) {
     at::AutoGradMode with(true);
@@ -296,12 +297,23 @@ void Executor::collect_losses(MicrobatchRun& run) {
   }
 }
 
+// The backward of an item that no gradient has to reach.
+std::vector<at::Tensor> Executor::pass_over(const StageItem& item,
+                                            ItemRun& record) {
+  const size_t num_inputs = record.inputs.size();
+  record = {};
+  engine_.accumulate(item.name, {}, {});
+  engine_.release(item.parameters, true);
+  return std::vector<at::Tensor>(num_inputs);
+}
+
 std::vector<at::Tensor> Executor::backward_item(
     StageItem& item,
     MicrobatchRun& run,
     ItemRun& record,
     const std::vector<at::Tensor>& grad_outputs,
     const std::map<std::string, double>& normalisers) {
+  if (!item.is_reached) return pass_over(item, record);
   const Span span(item.backward_span, {{"microbatch", run.index}});
   engine_.unshard(item.parameters);
   at::AutoGradMode with(true);

@@ -96,6 +96,7 @@ class Executor {
   std::vector<at::Tensor> compute_item(StageItem& item,
                                        MicrobatchRun& run,
                                        const std::vector<at::Tensor>& inputs);
+  std::vector<at::Tensor> pass_over(const StageItem& item, ItemRun& record);
   std::vector<at::Tensor> backward_item(
       StageItem& item,
       MicrobatchRun& run,

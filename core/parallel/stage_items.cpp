@@ -48,7 +48,8 @@ class Walk {
       StageItem& head = add(*output.head);
       head.is_output = true;
       head.recompute = {};
-      head.carry_in = tree.root_sequence().items.back().carry;
+      head.carry_in = items_[items_.size() - 2].carry;
+      settle_reach(head);
     }
   }
 
@@ -68,23 +69,46 @@ class Walk {
   }
 
   void add_sequence(const Sequence& sequence) {
-    const Item* before = nullptr;
+    bool is_first = true;
     for (const Item& declared : sequence.items) {
       StageItem& item = add(*declared.module);
-      item.starts_sequence = before == nullptr;
-      if (before != nullptr) item.carry_in = before->carry;
+      item.starts_sequence = is_first;
+      if (!is_first) item.carry_in = items_[items_.size() - 2].carry;
       item.carry = declared.carry;
       item.batch_inputs = declared.batch_inputs;
       for (const std::string& name : declared.side_inputs)
         item.side_inputs.push_back({name, find_output(item, name)});
-      before = &declared;
+      settle_reach(item);
+      is_first = false;
     }
+  }
+
+  // Gradients are not computed where nothing trained lies: the items below the
+  // lowest trained parameter keep no graph and have no backward.
+  void settle_reach(StageItem& item) const {
+    const auto is_differentiable = [](const module::CarrySpec& spec) {
+      return spec.is_differentiable;
+    };
+    item.is_reached =
+        std::any_of(item.parameters.begin(),
+                    item.parameters.end(),
+                    [](const auto* each) { return each->is_trainable; }) ||
+        std::any_of(
+            item.carry_in.begin(), item.carry_in.end(), is_differentiable) ||
+        std::any_of(
+            item.side_inputs.begin(),
+            item.side_inputs.end(),
+            [&](const StageItem::SideInput& side) {
+              return tower_outputs_[side.tower_output].spec.is_differentiable;
+            });
+    if (item.is_reached) return;
+    for (module::CarrySpec& spec : item.carry) spec.is_differentiable = false;
   }
 
   void give_outputs(const Sequence& tower) {
     items_.back().ends_tower = true;
     items_.back().first_tower_output = tower_outputs_.size();
-    const auto& carry = tower.items.back().carry;
+    const auto& carry = items_.back().carry;
     for (const module::CarrySpec& spec : carry) {
       if (carry.size() == 1) by_name_[tower.name] = tower_outputs_.size();
       by_name_[text(tower.name, '.', spec.name)] = tower_outputs_.size();

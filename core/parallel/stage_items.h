@@ -38,6 +38,8 @@ struct StageItem {
   std::vector<module::Parameter*> parameters;
   RecomputeRule recompute;
   bool is_output = false;
+  /// A trained parameter lies in the item or above it: backward reaches it.
+  bool is_reached = true;
   bool starts_sequence = false;
   bool ends_tower = false;
   size_t first_tower_output = 0;  // where ends_tower puts its carry
@@ -54,7 +56,8 @@ struct StageItems {
   std::vector<size_t> received_sides, sent_sides;
 };
 
-/// UserError for a side input that no tower before the item gives.
+/// UserError for a side input that no tower before the item gives. A carry that
+/// depends on no trained parameter is given as not differentiable.
 StageItems stage_items(const module::ModuleTree& tree,
                        const Plan& plan,
                        size_t stage);

@@ -34,6 +34,11 @@ std::vector<GroupRule> group_rules(const Recipe& recipe) {
                             ? std::numeric_limits<double>::quiet_NaN()
                             : decay.as_number();
     rule.is_frozen = entry.find("frozen")->as_boolean();
+    if (rule.is_frozen && (rule.lr_multiplier != 1 || !decay.is_null()))
+      throw recipe.error_at(
+          text("optimizer.groups[", rules.size(), "].frozen"),
+          "what is frozen has no update: expected no lr_multiplier and no "
+          "weight_decay beside it, got one");
     rules.push_back(std::move(rule));
   }
   return rules;

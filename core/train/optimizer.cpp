@@ -54,6 +54,7 @@ void apply_frozen(module::ModuleTree& tree,
                   const std::vector<GroupRule>& rules) {
   for (const GroupRule& rule : rules)
     for (const std::string& pattern : rule.match) {
+      op::check_fqn_pattern(pattern, "[optimizer.groups]");
       bool is_used = false;
       for (const auto& parameter : tree.parameters())
         is_used = is_used || op::fqn_matches(pattern, parameter->fqn);
@@ -63,10 +64,15 @@ void apply_frozen(module::ModuleTree& tree,
                        "': expected it to match a parameter, got none. "
                        "`titan validate` prints the names.");
     }
+  bool has_trained = false;
   for (const auto& parameter : tree.parameters()) {
     const GroupRule* rule = find_rule(rules, parameter->fqn);
-    parameter->is_trainable = rule == nullptr || !rule->is_frozen;
+    if (rule != nullptr && rule->is_frozen) parameter->is_trainable = false;
+    has_trained = has_trained || parameter->is_trainable;
   }
+  TITAN_USER_CHECK(has_trained,
+                   "[optimizer.groups] parameters to train: expected some, got "
+                   "none: the frozen groups hold all of them");
 }
 
 Optimizer::Optimizer(const titan_optimizer_table& table,

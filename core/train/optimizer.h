@@ -25,7 +25,8 @@ struct GroupRule {
 };
 
 /// Marks parameters that a frozen group matches as not trainable. UserError for
-/// a pattern that matches no parameter. Before the engine is built.
+/// a pattern that matches no parameter or is none, and when nothing is left to
+/// train. Before the engine is built.
 void apply_frozen(module::ModuleTree& tree,
                   const std::vector<GroupRule>& rules);
 

@@ -155,6 +155,22 @@ TEST_CASE("FQN patterns: one star within a name, two across names") {
   CHECK_FALSE(fqn_matches("layers.1*", "layers.2"));
 }
 
+TEST_CASE("a pattern that could match no name is refused with the reason") {
+  using Catch::Matchers::Contains;
+  for (const char* good :
+       {"**", "layers.*.wq.weight", "a-b_c1*", "**.lora_A.*"})
+    CHECK_NOTHROW(check_fqn_pattern(good, "[here]"));
+  CHECK_THROWS_WITH(check_fqn_pattern("", "[here]"),
+                    Contains("[here]") && Contains("got nothing"));
+  CHECK_THROWS_WITH(check_fqn_pattern("a..b", "[here]"),
+                    Contains("a name without letters"));
+  CHECK_THROWS_WITH(check_fqn_pattern("a.", "[here]"),
+                    Contains("a name without letters"));
+  CHECK_THROWS_WITH(check_fqn_pattern("a.b**", "[here]"),
+                    Contains("** inside a name"));
+  CHECK_THROWS_WITH(check_fqn_pattern("a\\.b", "[here]"), Contains("'\\'"));
+}
+
 TEST_CASE("a plugin kernel runs forward and backward with a want mask") {
   Slot slot(find_op("titan.swiglu/1"), "ffn", "", {}, selector());
   const at::Tensor gate = at::ones({2, 4}).requires_grad_(true);
