@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How training goes: training, optimizer, schedule, precision, recompute.
+// How training goes: training, optimizer, schedule, ema, precision, recompute.
 #include "core/config/recipe_schema.h"
 
 namespace titan::config {
@@ -87,12 +87,27 @@ constexpr std::string_view kRecompute = R"json({
       "description": "glob over item names, such as layers.*: the items that compute again (with a mode only); null: every block"}
   }})json";
 
+constexpr std::string_view kEma = R"json({
+  "type": "object", "x-group": "behavior",
+  "description": "A running average of the weights beside them; docs/finetuning.md.",
+  "properties": {
+    "decay": {"type": ["number", "null"], "minimum": 0, "exclusiveMaximum": 1, "default": null,
+      "description": "average = decay x average + (1 - decay) x weights, such as 0.999; null: no average"},
+    "start": {"type": "integer", "minimum": 0, "default": 0, "x-unit": "steps",
+      "description": "up to this step the average is the weights themselves"},
+    "every": {"type": "integer", "minimum": 1, "default": 1, "x-unit": "steps",
+      "description": "steps between two updates of the average"},
+    "validate": {"type": "boolean", "default": false, "description": "validate with the averaged weights"},
+    "export": {"type": "boolean", "default": false, "description": "checkpoint.export_hf writes the averaged weights"}
+  }})json";
+
 }  // namespace
 
 void add_run_sections(SchemaRegistry& registry) {
   registry.add_section("training", kTraining, true);
   registry.add_section("optimizer", kOptimizer, true);
   registry.add_section("schedule", kSchedule);
+  registry.add_section("ema", kEma);
   registry.add_section("precision", kPrecision);
   registry.add_section("recompute", kRecompute);
 }

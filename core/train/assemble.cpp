@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include <titan/error.h>
 
@@ -115,6 +116,21 @@ StepOptions step_options(const Recipe& recipe, const dist::Mesh& mesh) {
   options.skips_non_finite = recipe.string("training.non_finite") == "skip";
   options.zero_target_steps_limit =
       recipe.integer("training.zero_target_steps_limit");
+  return options;
+}
+
+}  // namespace
+
+namespace {
+
+// Only read where there are averages: set all the same, the keys are refused.
+std::optional<EmaOptions> ema_options(const Recipe& recipe) {
+  const auto decay = recipe.optional_number("ema.decay");
+  if (!decay) return std::nullopt;
+  EmaOptions options;
+  options.decay = *decay;
+  options.start = recipe.integer("ema.start");
+  options.every = recipe.integer("ema.every");
   return options;
 }
 
@@ -262,6 +278,8 @@ void assemble_model(Training& training,
                                   recipe.value("optimizer.config"),
                                   rules,
                                   *training.engine);
+  if (const auto ema = ema_options(recipe))
+    training.ema = std::make_unique<Ema>(*training.engine, *ema);
   training.options = step_options(recipe, mesh);
 }
 

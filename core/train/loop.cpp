@@ -99,6 +99,7 @@ void start_from(Run& run) {
   } else {
     run.training.engine->initialise(run.settings.seed);
   }
+  if (run.training.ema && !reader) run.training.ema->reset();
 }
 
 // Checkpoints beyond this step are of another try (--resume DIR, --resume
@@ -175,18 +176,23 @@ std::unique_ptr<RunSaver> make_saver(Run& run) {
 std::optional<double> validate_now(Run& run) {
   if (!run.training.validation) return std::nullopt;
   const auto start = Clock::now();
-  const ValidationReport report =
-      validate(run.training, run.settings.validation_batches);
+  const ValidationReport report = [&] {
+    const AveragedWeights averaged(
+        run.settings.validates_ema ? run.training.ema.get() : nullptr);
+    return validate(run.training, run.settings.validation_batches);
+  }();
   if (run.metrics) {
     run.metrics->add_validation(run.training.steps_done, report.loss);
     run.metrics->exclude(Clock::now() - start);
-    log::info(text("validation at step ",
-                   run.training.steps_done,
-                   ": loss ",
-                   report.loss,
-                   " over ",
-                   report.num_targets,
-                   " tokens"));
+    log::info(
+        text("validation at step ",
+             run.training.steps_done,
+             ": loss ",
+             report.loss,
+             " over ",
+             report.num_targets,
+             " tokens",
+             run.settings.validates_ema ? ", of the averaged weights" : ""));
   }
   return report.loss;
 }
@@ -248,6 +254,8 @@ void export_weights(Run& run) {
   if (!run.settings.exports_hf) return;
   const std::string& tokenizer = run.settings.tokenizer;
   const fs::path path = run.settings.folder / "hf";
+  const AveragedWeights averaged(
+      run.settings.exports_ema ? run.training.ema.get() : nullptr);
   export_hf(run.training,
             run.files,
             path,

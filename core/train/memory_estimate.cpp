@@ -76,7 +76,8 @@ MemoryEstimate estimate_memory(Session& session,
   const dispatch::FakeRunReport report = run.report();
   MemoryEstimate estimate;
   estimate.forward_backward_flops = report.flops / static_cast<double>(count);
-  estimate.optimizer = training.optimizer->bytes_states();
+  estimate.optimizer = training.optimizer->bytes_states() +
+                       (training.ema ? training.ema->bytes() : 0);
   // States were made in the parameters' pool, with the rest of the assembly.
   estimate.parameters =
       report.at_peak_by_pool[static_cast<size_t>(Pool::kParameters)] -

@@ -18,7 +18,7 @@ namespace titan::train {
 struct MemoryEstimate {
   int64_t parameters = 0;   // masters, and copies in the compute dtype
   int64_t gradients = 0;    // of the whole step, as the optimizer sees them
-  int64_t optimizer = 0;    // states
+  int64_t optimizer = 0;    // states, and the averages of weights
   int64_t activations = 0;  // all the rest: saved tensors, workspace, batch
   double forward_backward_flops = 0;  // of one microbatch, this rank
 

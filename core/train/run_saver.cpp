@@ -166,6 +166,10 @@ void RunSaver::add_tensors(checkpoint::CheckpointWriter& writer) const {
                is_full ? master.scalar_type()
                        : options_.dtype.value_or(master.scalar_type()));
     if (!is_full) continue;
+    const at::Tensor average =
+        training_.ema ? training_.ema->value(i) : at::Tensor();
+    if (average.defined() && is_mine)
+      add_part(writer, kEmaRole, part, average, average.scalar_type());
     for (const OptimizerState& state : training_.optimizer->states(i)) {
       const std::string role = "optimizer/" + state.name;
       if (!state.is_like_parameter) {

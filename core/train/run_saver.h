@@ -15,6 +15,9 @@
 
 namespace titan::train {
 
+/// Role of the averages of weights (ema.h) in a checkpoint.
+inline constexpr const char* kEmaRole = "ema";
+
 /// What a checkpoint carries of the run beside its state.
 struct RunRecord {
   std::string recipe_json = "{}";   // resolved

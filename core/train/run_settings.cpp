@@ -38,6 +38,24 @@ void read_checkpoint(const config::Recipe& recipe, RunSettings& settings) {
   settings.weights_dtype = *dtype == "bf16" ? at::kBFloat16 : at::kFloat;
 }
 
+// What the averages are for; what they are: assemble.cpp.
+void read_ema(const config::Recipe& recipe, RunSettings& settings) {
+  if (!recipe.has("ema.decay")) return;
+  settings.validates_ema = recipe.boolean("ema.validate");
+  settings.exports_ema = recipe.boolean("ema.export");
+  const bool has_validation =
+      settings.validates_at_end || settings.validation_interval.has_value();
+  if (settings.validates_ema && !has_validation)
+    throw recipe.error_at("ema.validate",
+                          "there is no validation: expected "
+                          "validation.interval or validation.at_end, got "
+                          "neither");
+  if (settings.exports_ema && !settings.exports_hf)
+    throw recipe.error_at("ema.export",
+                          "there is no export: expected "
+                          "checkpoint.export_hf: true, got false");
+}
+
 void read_metrics(const config::Recipe& recipe, RunSettings& settings) {
   settings.metrics_interval = recipe.integer("metrics.interval");
   settings.writes_jsonl = recipe.boolean("metrics.jsonl");
@@ -80,6 +98,7 @@ RunSettings read_run_settings(const config::Recipe& recipe) {
       recipe.optional_integer("validation.batches").value_or(-1);
   settings.validates_at_end = recipe.boolean("validation.at_end");
   read_checkpoint(recipe, settings);
+  read_ema(recipe, settings);
   read_metrics(recipe, settings);
   read_generate(recipe, settings);
   return settings;

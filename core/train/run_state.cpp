@@ -17,6 +17,7 @@
 #include "core/layout/region.h"
 #include "core/module/hf_keys.h"
 #include "core/observe/text_file.h"
+#include "core/train/run_saver.h"
 #include "core/train/tensor_bytes.h"
 
 namespace titan::train {
@@ -150,6 +151,28 @@ void load_optimizer(const checkpoint::CheckpointReader& reader,
   }
 }
 
+void load_ema(const checkpoint::CheckpointReader& reader,
+              const ParameterEngine& engine,
+              Ema& ema) {
+  const auto& tensors = reader.manifest().tensors;
+  TITAN_USER_CHECK(
+      std::any_of(tensors.begin(),
+                  tensors.end(),
+                  [](const auto& record) { return record.role == kEmaRole; }),
+      "[ema.decay] averages in ",
+      reader.path().string(),
+      ": expected those of the run until here, got none. Set it to null, or "
+      "start from the weights: --from ",
+      reader.path().string());
+  for (size_t i = 0; i < engine.parts().size(); ++i)
+    if (const at::Tensor value = ema.value(i); value.defined())
+      read_part(reader,
+                kEmaRole,
+                engine.parts()[i].parameter->fqn,
+                engine.parts()[i].regions(),
+                value);
+}
+
 // A model-only save has nothing of what a resumed run needs.
 void require_full(const checkpoint::CheckpointReader& reader) {
   const auto& tensors = reader.manifest().tensors;
@@ -213,6 +236,7 @@ void restore_run(Training& training,
   if (training.optimizer->bytes_states() > 0) require_full(reader);
   load_model_tensors(reader, training.model->tree(), *training.engine);
   load_optimizer(reader, *training.engine, *training.optimizer);
+  if (training.ema) load_ema(reader, *training.engine, *training.ema);
   const Json trainer = Json::parse(reader.manifest().state.trainer);
   training.steps_done = trainer.at("step").get<int64_t>();
   training.tokens_seen = trainer.at("tokens_seen").get<int64_t>();

@@ -47,6 +47,7 @@ void update(Training& training, const StepReport& report) {
       clip_scale(report.grad_norm, training.options.max_grad_norm);
   training.optimizer->step(
       report.lr, report.step, at::scalar_tensor(scale, at::kDouble));
+  if (training.ema) training.ema->update(report.step);
   training.engine->invalidate();
   training.engine->buffers().commit(training.mesh);
 }

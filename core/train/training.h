@@ -15,6 +15,7 @@
 #include "core/parallel/executor.h"
 #include "core/parallel/plan.h"
 #include "core/tokenizer/tokenizer.h"
+#include "core/train/ema.h"
 #include "core/train/optimizer.h"
 #include "core/train/schedule.h"
 
@@ -37,6 +38,7 @@ struct Training {
   std::unique_ptr<parallel::ParameterEngine> engine;
   std::unique_ptr<parallel::Executor> executor;
   std::unique_ptr<Optimizer> optimizer;
+  std::unique_ptr<Ema> ema;  // null: no averages
   Schedule schedule;
   StepOptions options;
   std::shared_ptr<const Tokenizer> tokenizer;

@@ -35,6 +35,11 @@ const std::string kOverride =
 const std::string kGroup =
     "optimizer.groups=[{match: norm.weight, lr_multiplier: 2}]";
 
+List with(List list, const std::string& more) {
+  list.push_back(more);
+  return list;
+}
+
 std::vector<OptionEffect> input_effects() {
   return {
       {"extends", {}, {}, {}, "extends: [warm.yaml]\n"},
@@ -152,6 +157,13 @@ std::vector<OptionEffect> run_effects() {
       {"schedule.decay_ratio", {}, {"schedule.decay_ratio=0.5"}},
       {"schedule.decay", {}, {"schedule.decay=cosine"}},
       {"schedule.min_factor", {}, {"schedule.min_factor=0.5"}},
+      {"ema.decay", {}, {"ema.decay=0.5"}},
+      {"ema.start", {"ema.decay=0.5"}, {"ema.start=3"}},
+      {"ema.every", {"ema.decay=0.5"}, {"ema.every=3"}},
+      {"ema.validate", with(kHeldOut, "ema.decay=0.5"), {"ema.validate=true"}},
+      {"ema.export",
+       {"ema.decay=0.5", "checkpoint.export_hf=true"},
+       {"ema.export=true"}},
       {"precision.use", {}, {"precision=bf16"}},
       {"recompute.mode", {}, {"recompute=full"}},
       {"recompute.save_ops",

@@ -142,6 +142,10 @@ std::string file_facts(const fs::path& root) {
         fact += "\n  " + stable_record(line);
     } else if (fs::exists(path / "manifest.json")) {
       fact = checkpoint_facts(path);
+    } else if (path.extension() == ".safetensors") {
+      std::ifstream content(path, std::ios::binary);
+      const std::string all{std::istreambuf_iterator<char>(content), {}};
+      fact = text(' ', std::hash<std::string>{}(all));
     } else if (path.filename().string().find("trace") != std::string::npos ||
                path.extension() == ".json") {
       // How many steps a trace holds.

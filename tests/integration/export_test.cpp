@@ -77,3 +77,34 @@ TEST_CASE("an exported model that is read and exported again is the same",
     CHECK(get_file(run.folder() / "again" / "hf" / file) ==
           get_file(run.run() / "hf" / file));
 }
+
+TEST_CASE("an export of averaged weights is not that of the last ones",
+          "[integration]") {
+  const TinyRun run;
+  Settings averaged = kExports;
+  averaged.emplace_back("ema={decay: 0.9, validate: true}");
+  REQUIRE(run.train(averaged).exit_code == 0);
+  const std::string last = get_file(run.run() / "hf/model.safetensors");
+  run.cut_after(12);
+  averaged.emplace_back("ema.export=true");
+  const Finished exported = run.train(averaged);
+  INFO(exported.err);
+  REQUIRE(exported.exit_code == 0);
+  const std::string mean = get_file(run.run() / "hf/model.safetensors");
+  CHECK(mean.size() == last.size());
+  CHECK(mean != last);
+  // What was exported is what was validated.
+  const TinyRun again;
+  const Finished loaded =
+      again.train({"data.tokenizer=" + kTokenizer,
+                   "model.config.vocab_size=2048",
+                   "data.validation_fraction=0.1",
+                   "validation.at_end=true",
+                   "checkpoint.initial=" + (run.run() / "hf").string(),
+                   "training.steps=1",
+                   "schedule.warmup_steps=1",
+                   "optimizer.config.lr=0",
+                   "optimizer.config.weight_decay=0"});
+  INFO(loaded.err);
+  CHECK(validation_loss(loaded) == validation_loss(exported));
+}

@@ -62,3 +62,13 @@ TEST_CASE(
 TEST_CASE("resume is bit-identical for two sharded ranks", "[integration]") {
   check_resumes_bit_identically({"parallel.dp_shard=2"}, {"--sim-ranks", "2"});
 }
+
+TEST_CASE("resume is bit-identical with frozen layers and averaged weights",
+          "[integration]") {
+  check_resumes_bit_identically(
+      {"optimizer.groups=[{match: tok_embeddings.*, frozen: true}]",
+       "ema={decay: 0.9, start: 2, every: 2, validate: true}",
+       "data.validation_fraction=0.1",
+       "validation.interval=3",
+       "validation.at_end=true"});
+}
