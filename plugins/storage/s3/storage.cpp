@@ -58,18 +58,29 @@ std::string_view text_of(std::span<const std::byte> bytes) {
 
 S3Storage::S3Storage(const Config& config)
     : S3Storage(settings_of(config),
-                static_cast<std::size_t>(config.i64("part_mib")) << 20) {}
+                static_cast<std::size_t>(config.i64("part_mib")) << 20,
+                static_cast<std::size_t>(config.i64("parallel_parts"))) {}
 
-S3Storage::S3Storage(Settings settings, std::size_t part_bytes)
-    : client_(std::move(settings)), part_bytes_(part_bytes) {}
+S3Storage::S3Storage(Settings settings,
+                     std::size_t part_bytes,
+                     std::size_t num_parallel_parts)
+    : client_(std::move(settings)),
+      part_bytes_(part_bytes),
+      num_parallel_parts_(num_parallel_parts) {}
 
 S3Storage::Writer::Writer(Client& client,
                           std::string key,
-                          std::size_t part_bytes)
-    : client_(client), key_(std::move(key)), part_bytes_(part_bytes) {}
+                          std::size_t part_bytes,
+                          std::size_t num_parallel_parts)
+    : client_(client),
+      key_(std::move(key)),
+      part_bytes_(part_bytes),
+      num_parallel_parts_(num_parallel_parts) {}
 
 S3Storage::Writer::~Writer() {
   if (is_finished_ || upload_.empty()) return;
+  // A part that arrives after the abort would stay, and be paid for.
+  in_flight_.clear();
   try {
     client_.send({"DELETE", key_, {{"uploadId", upload_}}}, {204, 404});
   } catch (...) {
@@ -96,19 +107,36 @@ void S3Storage::Writer::start_upload() {
         text("[titan.s3 ", key_, "] upload: expected an UploadId, got none"));
 }
 
+// One connection brings 50 to 100 MB/s from S3's servers, however fast the
+// network is.
 void S3Storage::Writer::send_part() {
   if (upload_.empty()) start_upload();
+  if (in_flight_.size() == num_parallel_parts_) wait_for_oldest();
+  in_flight_.push_back(std::async(
+      std::launch::async,
+      [this, number = ++num_parts_, body = std::exchange(part_, {})] {
+        return upload_part(number, body);
+      }));
+  part_.reserve(part_bytes_);
+}
+
+std::string S3Storage::Writer::upload_part(std::size_t number,
+                                           std::string_view body) {
   Request request{"PUT", key_};
-  request.query = {{"partNumber", text(etags_.size() + 1)},
-                   {"uploadId", upload_}};
-  request.body = part_;
+  request.query = {{"partNumber", text(number)}, {"uploadId", upload_}};
+  request.body = body;
   const Answer answer = client_.send(request);
   const auto etag = answer.headers.find("etag");
   if (etag == answer.headers.end())
     throw DeviceError(
         text("[titan.s3 ", key_, "] part: expected an ETag, got none"));
-  etags_.push_back(etag->second);
-  part_.clear();
+  return etag->second;
+}
+
+void S3Storage::Writer::wait_for_oldest() {
+  std::future<std::string> oldest = std::move(in_flight_.front());
+  in_flight_.pop_front();
+  etags_.push_back(oldest.get());
 }
 
 void S3Storage::Writer::complete_upload() {
@@ -142,6 +170,7 @@ void S3Storage::Writer::finish() {
     client_.send(request);
   } else {
     if (!part_.empty()) send_part();
+    while (!in_flight_.empty()) wait_for_oldest();
     complete_upload();
   }
   is_finished_ = true;
@@ -149,7 +178,8 @@ void S3Storage::Writer::finish() {
 
 std::unique_ptr<S3Storage::Writer> S3Storage::open_writer(
     std::string_view key) {
-  return std::make_unique<Writer>(client_, std::string(key), part_bytes_);
+  return std::make_unique<Writer>(
+      client_, std::string(key), part_bytes_, num_parallel_parts_);
 }
 
 std::optional<std::int64_t> S3Storage::size(std::string_view key) {

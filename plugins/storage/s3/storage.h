@@ -7,6 +7,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <future>
 #include <memory>
 #include <optional>
 #include <span>
@@ -35,6 +37,8 @@ class S3Storage {
         "description": "bucket in the path instead of the host name; null: where an endpoint is given"},
       "part_mib": {"type": "integer", "minimum": 5, "maximum": 5120, "default": 64,
         "description": "size of the parts of a multipart upload"},
+      "parallel_parts": {"type": "integer", "minimum": 1, "maximum": 64, "default": 4,
+        "description": "parts of one object that go up at the same time; each is held in memory meanwhile"},
       "attempts": {"type": "integer", "minimum": 1, "maximum": 20, "default": 5,
         "description": "of a request before it is given up"},
       "timeout_s": {"type": "integer", "minimum": 1, "default": 60,
@@ -42,11 +46,16 @@ class S3Storage {
     }})json";
 
   explicit S3Storage(const Config& config);
-  S3Storage(Settings settings, std::size_t part_bytes);
+  S3Storage(Settings settings,
+            std::size_t part_bytes,
+            std::size_t num_parallel_parts = 4);
 
   class Writer {
    public:
-    Writer(Client& client, std::string key, std::size_t part_bytes);
+    Writer(Client& client,
+           std::string key,
+           std::size_t part_bytes,
+           std::size_t num_parallel_parts);
     /// Aborts what was not finished.
     ~Writer();
     Writer(const Writer&) = delete;
@@ -58,14 +67,19 @@ class S3Storage {
    private:
     void start_upload();
     void send_part();
+    std::string upload_part(std::size_t number, std::string_view body);
+    void wait_for_oldest();
     void complete_upload();
 
     Client& client_;
     std::string key_;
     std::size_t part_bytes_;
-    std::string part_;
+    std::size_t num_parallel_parts_;
+    std::string part_;                // that is being filled
+    std::size_t num_parts_ = 0;       // begun
     std::string upload_;              // id; empty: no multipart upload
     std::vector<std::string> etags_;  // of the parts that were sent
+    std::deque<std::future<std::string>> in_flight_;  // the parts after them
     bool is_finished_ = false;
   };
 
@@ -80,6 +94,7 @@ class S3Storage {
  private:
   Client client_;
   std::size_t part_bytes_;
+  std::size_t num_parallel_parts_;
 };
 
 }  // namespace titan::s3

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <set>
@@ -51,6 +53,10 @@ class BucketServer {
   std::atomic<int> num_requests = 0;
   std::atomic<std::int64_t> num_bytes_sent = 0;
 
+  /// Parts of uploads are answered when so many have come at the same time.
+  std::atomic<int> num_to_meet = 0;
+  std::atomic<bool> has_missed = false;  // they did not come within a minute
+
   std::map<std::string, std::string> objects() const {
     const std::lock_guard lock(mutex_);
     return objects_;
@@ -93,8 +99,19 @@ class BucketServer {
            authorization(again, scope, kTestCredentials) == given;
   }
 
+  void meet() {
+    std::unique_lock lock(meeting_mutex_);
+    ++num_met_;
+    meeting_.notify_all();
+    if (!meeting_.wait_for(lock, std::chrono::minutes(1), [this] {
+          return num_met_ >= num_to_meet;
+        }))
+      has_missed = true;
+  }
+
   void handle(const httplib::Request& request, httplib::Response& response) {
     ++num_requests;
+    if (num_to_meet > 0 && request.has_param("partNumber")) meet();
     if (num_to_refuse > 0) {
       --num_to_refuse;
       response.status = 503;
@@ -204,6 +221,9 @@ class BucketServer {
   httplib::Server server_;
   int port_ = 0;
   std::thread thread_;
+  std::mutex meeting_mutex_;
+  std::condition_variable meeting_;
+  int num_met_ = 0;
   mutable std::mutex mutex_;
   std::map<std::string, std::string> objects_;
   std::map<std::string, std::map<int, std::string>> uploads_;

@@ -95,6 +95,37 @@ TEST_CASE("parts become one object when the upload is completed", "[unit]") {
   }
 }
 
+TEST_CASE("parts of an object go up at the same time, and in order", "[unit]") {
+  BucketServer server;
+  server.num_to_meet = 3;
+  S3Storage storage(settings_of(server), 10, 3);
+  std::string content;
+  for (int i = 0; i < 95; ++i) content += static_cast<char>('a' + i % 26);
+  put(storage, "object", content);
+  CHECK_FALSE(server.has_missed);
+  CHECK(server.objects().at("object") == content);
+  CHECK(server.num_uploads() == 0);
+}
+
+TEST_CASE("a part that fails ends the upload, whatever else is under way",
+          "[unit]") {
+  BucketServer server;
+  Settings settings = settings_of(server);
+  settings.max_attempts = 1;
+  S3Storage storage(settings, 10, 3);
+  {
+    const auto writer = storage.open_writer("object");
+    writer->append(bytes_of(std::string(15, 'a')));  // the first is on its way
+    writer->append(bytes_of(std::string(10, 'b')));
+    while (server.num_requests < 3) std::this_thread::yield();
+    server.num_to_refuse = 1;
+    writer->append(bytes_of(std::string(10, 'c')));
+    CHECK_THROWS_AS(writer->finish(), titan::DeviceError);
+  }
+  CHECK(server.objects().empty());
+  CHECK(server.num_uploads() == 0);
+}
+
 TEST_CASE("a write that is given up leaves nothing", "[unit]") {
   BucketServer server;
   S3Storage storage(settings_of(server), 10);
