@@ -153,6 +153,16 @@ LatestCheckpoint latest_checkpoint(const FileSystem& files,
   return latest;
 }
 
+LatestCheckpoint find_checkpoint(const FileSystem& files,
+                                 const fs::path& path,
+                                 Verification verification) {
+  if (!files.size(path / kManifestName))
+    return latest_checkpoint(files, path, verification);
+  LatestCheckpoint found;
+  found.reader.emplace(path, verification, files);
+  return found;
+}
+
 std::vector<CheckpointEntry> checkpoints_to_prune(const FileSystem& files,
                                                   const fs::path& folder,
                                                   const Retention& retention) {

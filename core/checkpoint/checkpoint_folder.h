@@ -43,6 +43,13 @@ LatestCheckpoint latest_checkpoint(
     const std::filesystem::path& folder,
     Verification verification = Verification::kAutomatic);
 
+/// The checkpoint that `path` is, whose damage is a UserError, or the newest
+/// good one in the folder that it is.
+LatestCheckpoint find_checkpoint(
+    const FileSystem& files,
+    const std::filesystem::path& path,
+    Verification verification = Verification::kAutomatic);
+
 /// Which checkpoints stay.
 struct Retention {
   std::int64_t keep = 0;        // the newest complete ones, at least 1

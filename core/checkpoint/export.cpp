@@ -2,6 +2,7 @@
 #include "core/checkpoint/export.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <utility>
 
@@ -9,7 +10,7 @@
 
 #include <titan/error.h>
 
-#include "core/checkpoint/safetensors_folder.h"  // is_plain_file_name
+#include "core/checkpoint/safetensors_folder.h"
 
 namespace titan::checkpoint {
 namespace {
@@ -17,6 +18,37 @@ namespace {
 namespace fs = std::filesystem;
 
 using Shard = std::vector<TensorSource>;
+
+constexpr std::array kTokenizerFiles = {
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "tokenizer.model",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.json",
+    "merges.txt",
+    "chat_template.jinja",
+    "preprocessor_config.json",
+    "processor_config.json",
+};
+
+// As PyTorch spells it.
+const char* torch_dtype_name(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kF64:
+      return "float64";
+    case Dtype::kF16:
+      return "float16";
+    case Dtype::kBf16:
+      return "bfloat16";
+    default:
+      return "float32";
+  }
+}
+
+std::string read_if_there(const fs::path& path) {
+  return fs::exists(path) ? read_text(real_file_system(), path) : std::string();
+}
 
 // Fills shards in the order given, as huggingface_hub does.
 std::vector<Shard> split_into_shards(const std::vector<TensorSource>& tensors,
@@ -64,11 +96,13 @@ void write_weights(FileSystem& files,
                    const HfFolder& content) {
   const std::vector<Shard> shards =
       split_into_shards(content.tensors, content.max_shard_bytes);
+  Metadata metadata = {{"format", "pt"}};
+  if (content.has_titan_names) metadata.insert(kTitanNames);
   std::int64_t total_bytes = 0;
   auto weight_map = nlohmann::json::object();
   for (std::size_t i = 0; i < shards.size(); ++i) {
     const std::string name = shard_name(i, shards.size());
-    write_safetensors(files, folder / name, shards[i], {{"format", "pt"}});
+    write_safetensors(files, folder / name, shards[i], metadata);
     for (const TensorSource& tensor : shards[i]) {
       weight_map[tensor.spec.name] = name;
       total_bytes += spec_size_bytes(tensor.spec);
@@ -101,6 +135,27 @@ void write_other_files(FileSystem& files,
 }
 
 }  // namespace
+
+std::string config_with_dtype(const std::string& config_json, Dtype dtype) {
+  using Json = nlohmann::ordered_json;
+  Json json = Json::parse(config_json, nullptr, false);
+  TITAN_USER_CHECK(json.is_object(),
+                   "[checkpoint] config.json: expected an object, got other "
+                   "text");
+  // transformers 5 reads both, 4 only the second.
+  json[json.contains("dtype") ? "dtype" : "torch_dtype"] =
+      torch_dtype_name(dtype);
+  json.erase("quantization_config");
+  return json.dump(2) + '\n';
+}
+
+void copy_model_files(HfFolder& content, const fs::path& folder) {
+  content.generation_config_json =
+      read_if_there(folder / "generation_config.json");
+  for (const char* const name : kTokenizerFiles)
+    if (fs::exists(folder / name))
+      content.other_files[name] = read_if_there(folder / name);
+}
 
 void write_hf_folder(FileSystem& files,
                      const fs::path& given_path,

@@ -118,6 +118,13 @@ void SafetensorsFolder::add(const TensorView& view) {
   by_name_[view.name] = &view;
 }
 
+bool SafetensorsFolder::has_titan_names() const {
+  if (files_.empty()) return false;
+  const auto& metadata = files_.front().metadata();
+  const auto found = metadata.find(kTitanNames.first);
+  return found != metadata.end() && found->second == kTitanNames.second;
+}
+
 const TensorView* SafetensorsFolder::find(std::string_view name) const {
   const auto it = by_name_.find(name);
   if (it != by_name_.end()) return it->second;

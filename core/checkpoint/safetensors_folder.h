@@ -8,11 +8,17 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/checkpoint/safetensors.h"
 
 namespace titan::checkpoint {
+
+/// The metadata that tells `titan convert --to titan-weights`'s files from
+/// Hugging Face's, whose names they do not have.
+inline constexpr std::pair<const char*, const char*> kTitanNames = {"names",
+                                                                    "titan"};
 
 /// Opens the first of model.safetensors, model.safetensors.index.json,
 /// diffusion_pytorch_model.safetensors and its index; or the one file that
@@ -27,6 +33,8 @@ class SafetensorsFolder {
   /// By file, then in the order of their bytes. Pointers live as long as this.
   const std::vector<const TensorView*>& tensors() const { return tensors_; }
   const std::vector<SafetensorsFile>& files() const { return files_; }
+  /// Whether the names are those of our modules: kTitanNames in its metadata.
+  bool has_titan_names() const;
   /// Null when absent; follows aliases as SafetensorsFile::find does.
   const TensorView* find(std::string_view name) const;
   /// find() that throws UserError when absent.

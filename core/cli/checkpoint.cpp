@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `titan checkpoint inspect|verify|diff|prune`: looks at saved checkpoints
-// without a model or LibTorch. The work is core/checkpoint's.
+// without a model. The work is core/checkpoint's.
 #include <cmath>
 #include <filesystem>
 #include <iostream>
@@ -15,8 +15,10 @@
 #include "core/checkpoint/checkpoint_folder.h"
 #include "core/checkpoint/checksum.h"
 #include "core/checkpoint/difference.h"
+#include "core/cli/checkpoint_place.h"
 #include "core/cli/commands.h"
 #include "core/cli/run_titan.h"
+#include "core/cli/session_options.h"
 
 namespace titan::cli {
 namespace {
@@ -31,30 +33,31 @@ constexpr int kExitDifferent = 1;
 struct CheckpointOptions {
   std::string folder;
   std::string other_folder;
+  std::string recipe;
+  train::SessionOptions session;
   ckpt::Retention retention;
   bool is_json = false;
   bool is_dry_run = false;
   bool should_list_tensors = false;
 };
 
-bool is_checkpoint(const fs::path& path) {
-  return fs::exists(path / ckpt::kManifestName);
+CheckpointPlace place_of(const CheckpointOptions& options) {
+  return open_place(options.folder, options.recipe, options.session);
 }
 
 // The checkpoint that `path` is, or the newest good one in it.
-ckpt::CheckpointReader open_checkpoint(const fs::path& path) {
-  if (is_checkpoint(path)) return ckpt::CheckpointReader(path);
-  ckpt::LatestCheckpoint latest =
-      ckpt::latest_checkpoint(ckpt::real_file_system(), path);
-  for (const std::string& reason : latest.rejected)
+ckpt::CheckpointReader open_checkpoint(const ckpt::FileSystem& files,
+                                       const fs::path& path) {
+  ckpt::LatestCheckpoint found = ckpt::find_checkpoint(files, path);
+  for (const std::string& reason : found.rejected)
     std::cerr << "passed over: " << reason << '\n';
-  TITAN_USER_CHECK(latest.reader.has_value(),
+  TITAN_USER_CHECK(found.reader.has_value(),
                    "[checkpoint ",
                    path.string(),
                    "] folder: expected a checkpoint or a folder of "
                    "checkpoints, got ",
-                   latest.rejected.empty() ? "none" : "only damaged ones");
-  return std::move(*latest.reader);
+                   found.rejected.empty() ? "none" : "only damaged ones");
+  return std::move(*found.reader);
 }
 
 void print_json(const Json& json) {
@@ -166,7 +169,9 @@ void print_inspection(const ckpt::CheckpointReader& reader,
 }
 
 int inspect(const CheckpointOptions& options) {
-  const ckpt::CheckpointReader reader = open_checkpoint(options.folder);
+  const CheckpointPlace place = place_of(options);
+  const ckpt::CheckpointReader reader =
+      open_checkpoint(place.files(), place.folder);
   if (options.is_json)
     print_json(inspection_json(reader));
   else
@@ -175,9 +180,9 @@ int inspect(const CheckpointOptions& options) {
 }
 
 // Every byte of one checkpoint; the fault found, or nothing.
-std::string fault_of(const fs::path& path) {
+std::string fault_of(const ckpt::FileSystem& files, const fs::path& path) {
   try {
-    ckpt::CheckpointReader(path, ckpt::Verification::kChecksums);
+    ckpt::CheckpointReader(path, ckpt::Verification::kChecksums, files);
     return {};
   } catch (const UserError& error) {
     return error.what();
@@ -185,23 +190,25 @@ std::string fault_of(const fs::path& path) {
 }
 
 int verify(const CheckpointOptions& options) {
+  const CheckpointPlace place = place_of(options);
+  const ckpt::FileSystem& files = place.files();
   std::vector<fs::path> paths;
-  if (is_checkpoint(options.folder)) {
-    paths.emplace_back(options.folder);
+  if (files.size(place.folder / ckpt::kManifestName)) {
+    paths.push_back(place.folder);
   } else {
     for (const ckpt::CheckpointEntry& entry :
-         ckpt::list_checkpoints(ckpt::real_file_system(), options.folder))
+         ckpt::list_checkpoints(files, place.folder))
       paths.push_back(entry.path);
   }
   TITAN_USER_CHECK(!paths.empty(),
                    "[checkpoint ",
-                   options.folder,
+                   place.folder.string(),
                    "] folder: expected a checkpoint or a folder of "
                    "checkpoints, got none");
   Json json = Json::array();
   bool is_good = true;
   for (const fs::path& path : paths) {
-    const std::string fault = fault_of(path);
+    const std::string fault = fault_of(files, path);
     is_good = is_good && fault.empty();
     json.push_back(
         {{"path", path.string()}, {"good", fault.empty()}, {"fault", fault}});
@@ -262,8 +269,10 @@ void print_difference(const ckpt::CheckpointDifference& difference) {
 }
 
 int diff(const CheckpointOptions& options) {
+  const CheckpointPlace place = place_of(options);
   const ckpt::CheckpointDifference difference = ckpt::compare_checkpoints(
-      open_checkpoint(options.folder), open_checkpoint(options.other_folder));
+      open_checkpoint(place.files(), options.folder),
+      open_checkpoint(place.files(), options.other_folder));
   if (options.is_json)
     print_json(difference_json(difference));
   else
@@ -272,18 +281,19 @@ int diff(const CheckpointOptions& options) {
 }
 
 int prune(const CheckpointOptions& options) {
-  ckpt::FileSystem& files = ckpt::real_file_system();
-  TITAN_USER_CHECK(fs::is_directory(options.folder),
+  const CheckpointPlace place = place_of(options);
+  ckpt::FileSystem& files = place.files();
+  TITAN_USER_CHECK(files.exists(place.folder),
                    "[checkpoint ",
-                   options.folder,
+                   place.folder.string(),
                    "] folder: expected a folder of checkpoints, got none");
   std::vector<fs::path> paths;
   if (options.is_dry_run)
     for (const ckpt::CheckpointEntry& entry :
-         ckpt::checkpoints_to_prune(files, options.folder, options.retention))
+         ckpt::checkpoints_to_prune(files, place.folder, options.retention))
       paths.push_back(entry.path);
   else
-    paths = ckpt::prune_checkpoints(files, options.folder, options.retention);
+    paths = ckpt::prune_checkpoints(files, place.folder, options.retention);
   Json json = {{"dry_run", options.is_dry_run}, {"removed", Json::array()}};
   for (const fs::path& path : paths) {
     json["removed"].push_back(path.string());
@@ -304,6 +314,12 @@ Command* add_action(Command* command,
                     const std::shared_ptr<CheckpointOptions>& options) {
   Command* const sub = command->add_subcommand(name, help);
   sub->add_flag("--json", options->is_json, "Print one JSON object");
+  sub->add_option("--recipe",
+                  options->recipe,
+                  "Look where this recipe's runs keep their checkpoints, such "
+                  "as a bucket; DIR may then be left out")
+      ->type_name("RECIPE");
+  add_session_options(*sub, options->session);
   sub->callback(
       [action, options, &exit_code] { exit_code = action(*options); });
   return sub;
@@ -324,7 +340,7 @@ void add_checkpoint_command(Command& app, int& exit_code) {
   };
 
   Command* sub = add("inspect", "Shows what a checkpoint holds", inspect);
-  sub->add_option("DIR", options->folder, folder_help)->required();
+  sub->add_option("DIR", options->folder, folder_help);
   sub->add_flag("--tensors", options->should_list_tensors, "List every tensor");
   sub->footer(
       "Example: titan checkpoint inspect runs/debug/checkpoint --tensors");
@@ -332,8 +348,8 @@ void add_checkpoint_command(Command& app, int& exit_code) {
   sub = add("verify", "Reads every byte; exits 2 when any is damaged", verify);
   sub->add_option("DIR",
                   options->folder,
-                  "A checkpoint, or a folder of checkpoints: all are verified")
-      ->required();
+                  "A checkpoint, or a folder of checkpoints: all are "
+                  "verified");
   sub->footer("Example: titan checkpoint verify runs/debug/checkpoint --json");
 
   sub = add("diff", "Compares two checkpoints; exits 1 when they differ", diff);
@@ -343,8 +359,7 @@ void add_checkpoint_command(Command& app, int& exit_code) {
       "Example: titan checkpoint diff runs/a/checkpoint runs/b/checkpoint");
 
   sub = add("prune", "Deletes all but the newest complete ones", prune);
-  sub->add_option("DIR", options->folder, "A folder of checkpoints")
-      ->required();
+  sub->add_option("DIR", options->folder, "A folder of checkpoints");
   sub->add_option(
          "--keep", options->retention.keep, "How many to keep, at least 1")
       ->required();

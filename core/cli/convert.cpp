@@ -2,10 +2,10 @@
 // `titan convert`: weights between Hugging Face folders, Titan checkpoints,
 // files of torch.save and folders of torch.distributed.checkpoint. Tensors
 // stream from mapped files to the written ones.
-#include <array>
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -18,9 +18,10 @@
 #include "core/checkpoint/cast.h"
 #include "core/checkpoint/checkpoint_folder.h"
 #include "core/checkpoint/dcp_folder.h"
-#include "core/checkpoint/export.h"
+#include "core/checkpoint/safetensors_folder.h"
 #include "core/checkpoint/torch_file.h"
 #include "core/cli/commands.h"
+#include "core/cli/convert_target.h"
 #include "core/cli/session_options.h"
 #include "core/train/convert_keys.h"
 #include "core/train/open_model.h"
@@ -32,19 +33,6 @@ namespace ckpt = titan::checkpoint;
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 using train::Sources;
-
-constexpr std::array kTokenizerFiles = {
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "tokenizer.model",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "vocab.json",
-    "merges.txt",
-    "chat_template.jinja",
-    "preprocessor_config.json",
-    "processor_config.json",
-};
 
 struct ConvertOptions {
   std::string input;
@@ -59,13 +47,21 @@ struct ConvertOptions {
   train::SessionOptions session;
 };
 
-// The checkpoint that `path` is, or the newest good one in it.
-fs::path find_checkpoint(const fs::path& path) {
-  if (fs::exists(path / ckpt::kManifestName)) return path;
-  const auto latest = ckpt::latest_checkpoint(ckpt::real_file_system(), path);
-  TITAN_USER_CHECK(latest.rejected.empty() || latest.reader,
-                   latest.rejected.front());
-  return latest.reader ? latest.reader->path() : fs::path();
+// The checkpoint that `path` is, or the newest good one in it; none: it is
+// something else.
+std::optional<ckpt::CheckpointReader> find_checkpoint(const fs::path& path) {
+  auto found = ckpt::find_checkpoint(ckpt::real_file_system(), path);
+  TITAN_USER_CHECK(found.rejected.empty() || found.reader,
+                   found.rejected.front());
+  return std::move(found.reader);
+}
+
+bool has_titan_names(const fs::path& path) {
+  const bool is_single = !fs::is_directory(path);
+  const bool has_weights = is_single ||
+                           fs::exists(path / "model.safetensors") ||
+                           fs::exists(path / "model.safetensors.index.json");
+  return has_weights && ckpt::SafetensorsFolder(path).has_titan_names();
 }
 
 std::string detect_kind(const fs::path& path) {
@@ -73,11 +69,14 @@ std::string detect_kind(const fs::path& path) {
                    "[convert ",
                    path.string(),
                    "] expected a file or folder, got none");
-  if (!fs::is_directory(path))
-    return path.extension() == ".safetensors" ? "hf" : "torch";
-  if (fs::exists(path / ".metadata")) return "dcp";
-  if (!find_checkpoint(path).empty()) return "titan";
-  return fs::exists(path / "pytorch_model.bin") ? "torch" : "hf";
+  if (!fs::is_directory(path)) {
+    if (path.extension() != ".safetensors") return "torch";
+  } else {
+    if (fs::exists(path / ".metadata")) return "dcp";
+    if (find_checkpoint(path)) return "titan";
+    if (fs::exists(path / "pytorch_model.bin")) return "torch";
+  }
+  return has_titan_names(path) ? "titan" : "hf";
 }
 
 Sources open_sources(const ConvertOptions& options) {
@@ -87,63 +86,32 @@ Sources open_sources(const ConvertOptions& options) {
     return ckpt::torch_sources(
         fs::is_directory(path) ? path / "pytorch_model.bin" : path,
         options.key);
-  if (options.from == "titan") {
-    const fs::path found = find_checkpoint(path);
-    if (!found.empty()) return ckpt::checkpoint_sources(found);
-  }
+  if (options.from == "titan")
+    if (const auto found = find_checkpoint(path))
+      return ckpt::checkpoint_sources(found->path());
   return ckpt::safetensors_sources(path);
 }
 
-// Where config.json and the tokenizer come from.
-fs::path config_folder(const ConvertOptions& options) {
-  if (!options.config_folder.empty()) return options.config_folder;
-  const fs::path path = options.input;
-  return fs::is_directory(path) ? path : ckpt::parent_folder(path);
-}
-
-std::string read_if_there(const fs::path& path) {
-  return fs::exists(path) ? ckpt::read_text(ckpt::real_file_system(), path)
-                          : std::string();
-}
-
-struct OpenedModel {
-  std::unique_ptr<train::PluginHost> host;
-  std::unique_ptr<module::Model> model;
-};
-
-OpenedModel open_model(const ConvertOptions& options) {
+// The model of the weights: of the checkpoint's recipe, or of config.json.
+void open_model(const ConvertOptions& options, ConvertTarget& target) {
   plugin::SearchOptions search;
   search.files = options.session.plugin_files;
   search.folders = options.session.plugin_folders;
-  OpenedModel opened;
-  opened.host = std::make_unique<train::PluginHost>(search);
-  const fs::path checkpoint =
-      options.from == "titan" ? find_checkpoint(options.input) : fs::path();
-  opened.model =
-      checkpoint.empty()
-          ? train::make_model_from_hf(*opened.host, config_folder(options))
-          : train::make_model_from_checkpoint(
-                *opened.host, ckpt::CheckpointReader(checkpoint));
-  return opened;
+  target.host = std::make_unique<train::PluginHost>(search);
+  std::optional<ckpt::CheckpointReader> checkpoint;
+  if (options.from == "titan") checkpoint = find_checkpoint(options.input);
+  if (checkpoint) {
+    target.model = train::make_model_from_checkpoint(*target.host, *checkpoint);
+    target.recipe = checkpoint->manifest().state.recipe;
+  } else {
+    target.model =
+        train::make_model_from_hf(*target.host, target.config_folder);
+  }
 }
 
 ckpt::Dtype dtype_of(const std::string& name) {
   if (name == "fp32") return ckpt::Dtype::kF32;
   return name == "fp16" ? ckpt::Dtype::kF16 : ckpt::Dtype::kBf16;
-}
-
-// config.json that says what the weights now are.
-std::string adapt_config(const std::string& config, const std::string& dtype) {
-  if (config.empty() || dtype.empty()) return config;
-  Json json = Json::parse(config, nullptr, false);
-  TITAN_USER_CHECK(json.is_object(),
-                   "[convert] config.json: expected an object, got other text");
-  const char* const name = dtype == "fp32"   ? "float32"
-                           : dtype == "fp16" ? "float16"
-                                             : "bfloat16";
-  json[json.contains("dtype") ? "dtype" : "torch_dtype"] = name;
-  json.erase("quantization_config");  // the weights are plain now
-  return json.dump(2) + '\n';
 }
 
 // Counts tensors on the terminal while they are written.
@@ -161,31 +129,18 @@ Sources with_progress(Sources tensors) {
   return tensors;
 }
 
-void write_folder(const ConvertOptions& options,
-                  const module::Model* model,
-                  Sources tensors) {
-  const fs::path folder = config_folder(options);
-  ckpt::HfFolder content;
-  std::string config = read_if_there(folder / "config.json");
-  if (config.empty() && model != nullptr) config = model->config_to_hf();
-  content.config_json = adapt_config(config, options.dtype);
-  content.generation_config_json =
-      read_if_there(folder / "generation_config.json");
-  for (const char* const name : kTokenizerFiles)
-    if (fs::exists(folder / name))
-      content.other_files[name] = read_if_there(folder / name);
-  content.tensors = std::move(tensors);
-  content.max_shard_bytes = static_cast<std::int64_t>(options.shard_bytes);
-  ckpt::write_hf_folder(ckpt::real_file_system(), options.output, content);
-}
-
-void write_torch(const ConvertOptions& options, const Sources& tensors) {
-  TITAN_USER_CHECK(!fs::exists(options.output),
-                   "[convert ",
-                   options.output,
-                   "] expected a path that does not exist, got a file or "
-                   "folder. Remove it or choose another.");
-  ckpt::write_torch_file(ckpt::real_file_system(), options.output, tensors);
+ConvertTarget target_of(const ConvertOptions& options) {
+  ConvertTarget target;
+  target.output = options.output;
+  const fs::path input = options.input;
+  target.config_folder = !options.config_folder.empty()
+                             ? fs::path(options.config_folder)
+                         : fs::is_directory(input) ? input
+                                                   : ckpt::parent_folder(input);
+  target.plugin_files = options.session.plugin_files;
+  target.max_shard_bytes = static_cast<std::int64_t>(options.shard_bytes);
+  if (!options.dtype.empty()) target.dtype = dtype_of(options.dtype);
+  return target;
 }
 
 void report(const ConvertOptions& options, const Sources& tensors) {
@@ -220,25 +175,29 @@ void convert(ConvertOptions options) {
                    "[convert ",
                    options.input,
                    "] expected tensors, got none");
-  const bool becomes_native =
-      options.to == "titan-weights" && options.from != "titan";
-  const bool becomes_hf = options.to == "hf" && options.from == "titan";
-  OpenedModel opened;
-  if (becomes_native || becomes_hf) opened = open_model(options);
+  const bool is_ours = options.from == "titan";
+  const bool becomes_native = !is_ours && options.to.starts_with("titan");
+  const bool becomes_hf = is_ours && options.to == "hf";
+  ConvertTarget target = target_of(options);
+  const bool needs_config = options.to == "titan-weights" &&
+                            !fs::exists(target.config_folder / "config.json");
+  if (becomes_native || becomes_hf || options.to == "titan" || needs_config)
+    open_model(options, target);
   if (options.dtype.empty() && becomes_native)
     tensors = ckpt::decode_block_scaled(std::move(tensors), ckpt::Dtype::kBf16);
-  if (!options.dtype.empty()) {
-    const ckpt::Dtype dtype = dtype_of(options.dtype);
+  if (target.dtype)
     tensors = ckpt::cast_floats(
-        ckpt::decode_block_scaled(std::move(tensors), dtype), dtype);
-  }
-  if (becomes_native) tensors = train::native_from_hf(*opened.model, tensors);
-  if (becomes_hf) tensors = train::hf_from_native(*opened.model, tensors);
+        ckpt::decode_block_scaled(std::move(tensors), *target.dtype),
+        *target.dtype);
+  if (becomes_native) tensors = train::native_from_hf(*target.model, tensors);
+  if (becomes_hf) tensors = train::hf_from_native(*target.model, tensors);
   tensors = with_progress(std::move(tensors));
   if (options.to == "torch")
-    write_torch(options, tensors);
+    write_torch(target, tensors);
+  else if (options.to == "titan")
+    write_checkpoint(target, tensors);
   else
-    write_folder(options, opened.model.get(), tensors);
+    write_folder(target, tensors, options.to == "titan-weights");
   report(options, tensors);
 }
 
@@ -252,15 +211,15 @@ void add_convert_command(Command& app, int& exit_code) {
       ->add_option("IN",
                    options->input,
                    "A Hugging Face folder or .safetensors file, a Titan "
-                   "checkpoint, a file of torch.save, or a folder of "
-                   "torch.distributed.checkpoint")
+                   "checkpoint, titan-weights, a file of torch.save, or a "
+                   "folder of torch.distributed.checkpoint")
       ->required();
   command->add_option("OUT", options->output, "What to write; must not exist")
       ->required();
   command->add_option("--from", options->from, "What IN is; found if not given")
       ->one_of({"hf", "titan", "torch", "dcp"});
   command->add_option("--to", options->to, "What to write")
-      ->one_of({"hf", "titan-weights", "torch"})
+      ->one_of({"hf", "titan", "titan-weights", "torch"})
       ->required();
   command
       ->add_option("--dtype",

@@ -11,12 +11,12 @@
 
 #include <titan/error.h>
 
+#include "core/cli/checkpoint_place.h"
 #include "core/cli/commands.h"
 #include "core/cli/session_options.h"
 #include "core/generate/text_stream.h"
 #include "core/observe/cores.h"
 #include "core/train/open_model.h"
-#include "core/train/run_settings.h"
 
 namespace titan::cli {
 namespace {
@@ -34,16 +34,6 @@ struct GenerateOptions {
   bool ignores_eos = false;
   bool is_json = false;
 };
-
-// A recipe stands for the run that it made.
-std::string folder_of(const GenerateOptions& options) {
-  TITAN_USER_CHECK(options.folder.empty() != options.recipe.empty(),
-                   "[generate] model: expected DIR or --recipe, got ",
-                   options.folder.empty() ? "neither" : "both");
-  if (!options.folder.empty()) return options.folder;
-  const train::Session session(options.recipe, options.session);
-  return train::read_run_settings(session.recipe()).checkpoint_folder;
-}
 
 struct Outcome {
   std::vector<int64_t> prompt_ids;
@@ -93,7 +83,11 @@ void run_generate(GenerateOptions& options) {
   at::set_num_threads(static_cast<int>(
       options.threads > 0 ? options.threads
                           : read_core_facts().num_compute_threads()));
-  const auto model = train::open_model(folder_of(options), open);
+  // Outlives the model: its weights may be read from the place's storage.
+  const CheckpointPlace place =
+      open_place(options.folder, options.recipe, options.session);
+  open.files = &place.files();
+  const auto model = train::open_model(place.folder, open);
   const Outcome outcome = run_model(options, *model);
   if (!options.is_json) {
     std::cout << std::endl;
@@ -151,7 +145,9 @@ void add_generate_command(Command& app, int& exit_code) {
       "DIR", options->folder, "a run, a checkpoint, or a Hugging Face folder");
   command
       ->add_option(
-          "--recipe", options->recipe, "instead of DIR: the run of this recipe")
+          "--recipe",
+          options->recipe,
+          "the run of this recipe; with DIR: where its checkpoints lie")
       ->type_name("RECIPE");
   command->add_option("--prompt", options->prompt, "text to continue");
   add_sampling_options(*command, options);

@@ -183,8 +183,9 @@ void add_train_command(Command& app, int& exit_code) {
   command
       ->add_option("--from",
                    options->from,
-                   "start from these weights: a Titan checkpoint or a "
-                   "Hugging Face folder")
+                   "start from these weights: a Titan checkpoint (here or in "
+                   "the recipe's checkpoint.storage), a Hugging Face folder "
+                   "or titan-weights")
       ->type_name("DIR");
   command
       ->add_option("--sim-ranks",

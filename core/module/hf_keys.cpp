@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <optional>
+#include <utility>
 
 #include <ATen/ATen.h>
 
@@ -119,6 +120,24 @@ at::Tensor join(const std::string& name, const SharedTensor& whole) {
 }
 
 }  // namespace
+
+std::vector<int64_t> hf_shape(const KeyMatch& match,
+                              std::vector<int64_t> shape) {
+  switch (match.rule.transform) {
+    case TITAN_KEY_TRANSPOSE:
+      std::swap(shape.at(shape.size() - 1), shape.at(shape.size() - 2));
+      break;
+    case TITAN_KEY_STACK:
+      shape.erase(shape.begin());
+      break;
+    case TITAN_KEY_SPLIT:
+      shape.at(static_cast<size_t>(match.rule.arg2)) *= match.rule.arg1;
+      break;
+    default:
+      break;
+  }
+  return shape;
+}
 
 KeyMap::KeyMap(const Model& model) : KeyMap(model.key_rules()) {}
 

@@ -23,6 +23,11 @@ struct KeyMatch {
   int64_t expert = -1;  // TITAN_KEY_STACK: index into dim 0
 };
 
+/// The shape of `match.hf` where the parameter (of a stack: all of it) has
+/// `shape`.
+std::vector<int64_t> hf_shape(const KeyMatch& match,
+                              std::vector<int64_t> shape);
+
 /// A parameter and a tensor of its shape: its value, or its gradient.
 struct ParameterValue {
   const Parameter* parameter = nullptr;

@@ -17,6 +17,7 @@
 #include "core/checkpoint/cast.h"
 #include "core/module/hf_keys.h"
 #include "core/train/tensor_bytes.h"
+#include "core/train/weight_faults.h"
 
 namespace titan::train {
 namespace {
@@ -25,26 +26,6 @@ using checkpoint::ByteSink;
 using checkpoint::TensorSource;
 using module::KeyMatch;
 using module::Parameter;
-using Shape = std::vector<int64_t>;
-
-// What is wrong with a checkpoint, all of it at once.
-struct Faults {
-  std::vector<std::string> missing;
-  std::vector<std::string> unexpected;
-  std::vector<std::string> misshapen;
-
-  void require_none(const module::Model& model) const {
-    TITAN_USER_CHECK(missing.empty() && unexpected.empty() && misshapen.empty(),
-                     "[convert] tensors: expected those of ",
-                     model.id(),
-                     "; missing ",
-                     missing,
-                     ", unexpected ",
-                     unexpected,
-                     ", of another shape ",
-                     misshapen);
-  }
-};
 
 class SourceIndex {
  public:
@@ -54,20 +35,20 @@ class SourceIndex {
   }
 
   // Null and noted when absent.
-  const TensorSource* take(const std::string& name, Faults& faults) {
+  const TensorSource* take(const std::string& name, WeightFaults& faults) {
     const auto found = by_name_.find(name);
     if (found == by_name_.end()) {
-      faults.missing.push_back(name);
+      faults.missing.insert(name);
       return nullptr;
     }
     used_.insert(name);
     return found->second;
   }
 
-  std::vector<std::string> unused() const {
-    std::vector<std::string> names;
+  std::set<std::string> unused() const {
+    std::set<std::string> names;
     for (const auto& [name, source] : by_name_)
-      if (!used_.contains(name)) names.push_back(name);
+      if (!used_.contains(name)) names.insert(name);
     return names;
   }
 
@@ -96,34 +77,10 @@ bool keeps_bytes(const KeyMatch& match) {
          match.rule.transform == TITAN_KEY_STACK;
 }
 
-// The shape under Hugging Face's name.
-Shape hf_shape(const KeyMatch& match, Shape shape) {
-  switch (match.rule.transform) {
-    case TITAN_KEY_TRANSPOSE:
-      std::swap(shape.at(shape.size() - 1), shape.at(shape.size() - 2));
-      break;
-    case TITAN_KEY_STACK:
-      shape.erase(shape.begin());
-      break;
-    case TITAN_KEY_SPLIT:
-      shape.at(static_cast<size_t>(match.rule.arg2)) *= match.rule.arg1;
-      break;
-    default:
-      break;
-  }
-  return shape;
-}
-
-void require_shape(const TensorSource& source,
-                   const Shape& shape,
-                   Faults& faults) {
-  if (source.spec.shape != shape)
-    faults.misshapen.push_back(text(source.spec.name,
-                                    " (expected ",
-                                    shape,
-                                    ", got ",
-                                    source.spec.shape,
-                                    ')'));
+void check(const TensorSource& source,
+           const std::vector<int64_t>& shape,
+           WeightFaults& faults) {
+  faults.check(source.spec.name, shape, source.spec.shape, source.spec.dtype);
 }
 
 void require_one_dtype(const std::string& name, const Sources& parts) {
@@ -180,7 +137,7 @@ TensorSource hf_source(const std::shared_ptr<const module::KeyMap>& keys,
                        const KeyMatch& match,
                        const TensorSource& source) {
   const checkpoint::TensorSpec spec{
-      match.hf, source.spec.dtype, hf_shape(match, source.spec.shape)};
+      match.hf, source.spec.dtype, module::hf_shape(match, source.spec.shape)};
   if (match.rule.transform == TITAN_KEY_IDENTITY) return {spec, source.bytes};
   if (match.rule.transform == TITAN_KEY_STACK) {
     const int64_t size = checkpoint::spec_size_bytes(spec);
@@ -212,7 +169,7 @@ TensorSource joined_source(const std::string& name, const SplitTensor& split) {
   require_one_dtype(name, parts);
   return {{name,
            parts.front().spec.dtype,
-           hf_shape(split.match, parts.front().spec.shape)},
+           module::hf_shape(split.match, parts.front().spec.shape)},
           [parts, dim = split.match.rule.arg2](const ByteSink& sink) {
             std::vector<at::Tensor> tensors;
             for (const TensorSource& part : parts)
@@ -226,14 +183,14 @@ TensorSource joined_source(const std::string& name, const SplitTensor& split) {
 Sources native_from_hf(const module::Model& model, const Sources& tensors) {
   const auto keys = std::make_shared<const module::KeyMap>(model);
   SourceIndex index(tensors);
-  Faults faults;
+  WeightFaults faults;
   Sources native;
   for (const auto& parameter : model.tree().parameters()) {
     const std::vector<KeyMatch> matches = keys->sources(*parameter);
     Sources parts;
     for (const KeyMatch& match : matches)
       if (const TensorSource* const found = index.take(match.hf, faults)) {
-        require_shape(*found, hf_shape(match, parameter->shape), faults);
+        check(*found, module::hf_shape(match, parameter->shape), faults);
         parts.push_back(*found);
       }
     if (parts.size() == matches.size())
@@ -241,21 +198,21 @@ Sources native_from_hf(const module::Model& model, const Sources& tensors) {
           native_source(keys, *parameter, matches, std::move(parts)));
   }
   for (const std::string& name : index.unused())
-    if (!keys->ignores(name)) faults.unexpected.push_back(name);
-  faults.require_none(model);
+    if (!keys->ignores(name)) faults.unexpected.insert(name);
+  faults.require_none("convert", model.id());
   return native;
 }
 
 Sources hf_from_native(const module::Model& model, const Sources& tensors) {
   const auto keys = std::make_shared<const module::KeyMap>(model);
   SourceIndex index(tensors);
-  Faults faults;
+  WeightFaults faults;
   Sources hf;
   std::map<std::string, SplitTensor> splits;
   for (const auto& parameter : model.tree().parameters()) {
     const TensorSource* const found = index.take(parameter->fqn, faults);
     if (found == nullptr) continue;
-    require_shape(*found, parameter->shape, faults);
+    check(*found, parameter->shape, faults);
     for (const KeyMatch& match : keys->sources(*parameter)) {
       if (match.rule.transform == TITAN_KEY_SPLIT) {
         SplitTensor& split = splits[match.hf];
@@ -267,7 +224,7 @@ Sources hf_from_native(const module::Model& model, const Sources& tensors) {
     }
   }
   faults.unexpected = index.unused();
-  faults.require_none(model);
+  faults.require_none("convert", model.id());
   for (const auto& [name, split] : splits)
     hf.push_back(joined_source(name, split));
   return hf;

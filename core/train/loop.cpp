@@ -15,12 +15,14 @@
 #include "core/observe/signals.h"
 #include "core/observe/spans.h"
 #include "core/train/data_log.h"
+#include "core/train/export_hf.h"
 #include "core/train/metrics_log.h"
 #include "core/train/result_file.h"
 #include "core/train/run_saver.h"
 #include "core/train/run_state.h"
 #include "core/train/step.h"
 #include "core/train/validation.h"
+#include "core/train/weights.h"
 
 namespace titan::train {
 namespace {
@@ -54,27 +56,33 @@ struct Run {
   bool is_first_rank() const { return training.mesh.rank() == 0; }
 };
 
+// A path that somebody named may be local where the run's own are not.
+checkpoint::FileSystem& holder_of(Run& run, const fs::path& path) {
+  return fs::exists(path) ? run.files : run.checkpoints();
+}
+
 // Where to continue; null = from the start.
 std::optional<checkpoint::CheckpointReader> find_checkpoint(Run& run) {
   const LoopOptions& options = run.options;
   if (options.resume == ResumeMode::kNever) return std::nullopt;
-  const fs::path path = options.resume_from.empty()
-                            ? run.settings.checkpoint_folder
-                            : options.resume_from;
-  const bool is_local = !options.resume_from.empty() && fs::exists(path);
-  const checkpoint::FileSystem& files =
-      is_local ? run.files : run.checkpoints();
-  if (files.size(path / checkpoint::kManifestName))
-    return checkpoint::CheckpointReader(
-        path, checkpoint::Verification::kAutomatic, files);
-  auto latest = checkpoint::latest_checkpoint(files, path);
-  for (const std::string& reason : latest.rejected)
+  const bool is_named = !options.resume_from.empty();
+  const fs::path path =
+      is_named ? options.resume_from : run.settings.checkpoint_folder;
+  auto found = checkpoint::find_checkpoint(
+      is_named ? holder_of(run, path) : run.checkpoints(), path);
+  for (const std::string& reason : found.rejected)
     log::warn(text(reason, " Using the one before it."));
-  TITAN_USER_CHECK(latest.reader || options.resume != ResumeMode::kRequired,
+  TITAN_USER_CHECK(found.reader || options.resume != ResumeMode::kRequired,
                    "[--resume] ",
                    path.string(),
                    ": expected a complete checkpoint, got none");
-  return std::move(latest.reader);
+  return std::move(found.reader);
+}
+
+void load_from(Run& run, const fs::path& path) {
+  load_weights(
+      *run.training.model, *run.training.engine, path, holder_of(run, path));
+  log::info(text("weights from ", path.string()));
 }
 
 void start_from(Run& run) {
@@ -91,11 +99,9 @@ void start_from(Run& run) {
                    " at step ",
                    run.training.steps_done));
   } else if (!run.options.from.empty()) {
-    load_weights(*run.training.model, *run.training.engine, run.options.from);
-    log::info(text("weights from ", run.options.from.string()));
+    load_from(run, run.options.from);
   } else if (initial) {
-    load_weights(*run.training.model, *run.training.engine, *initial);
-    log::info(text("weights from ", *initial));
+    load_from(run, *initial);
   } else {
     run.training.engine->initialise(run.settings.seed);
   }

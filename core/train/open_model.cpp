@@ -9,7 +9,7 @@
 
 #include "core/checkpoint/checkpoint_folder.h"
 #include "core/parallel/planner.h"
-#include "core/train/run_state.h"
+#include "core/train/weights.h"
 
 namespace titan::train {
 namespace {
@@ -28,15 +28,13 @@ std::string read_text(const fs::path& path) {
   return content.str();
 }
 
-std::optional<checkpoint::CheckpointReader> find_checkpoint(
+std::optional<checkpoint::CheckpointReader> checkpoint_in(
+    const checkpoint::FileSystem& files,
     const fs::path& folder) {
-  if (fs::exists(folder / checkpoint::kManifestName))
-    return checkpoint::CheckpointReader(folder);
   for (const fs::path& place : {folder, folder / kCheckpointFolder}) {
-    auto latest =
-        checkpoint::latest_checkpoint(checkpoint::real_file_system(), place);
-    if (latest.reader) return std::move(latest.reader);
-    TITAN_USER_CHECK(latest.rejected.empty(), latest.rejected.front());
+    auto found = checkpoint::find_checkpoint(files, place);
+    if (found.reader) return std::move(found.reader);
+    TITAN_USER_CHECK(found.rejected.empty(), found.rejected.front());
   }
   return std::nullopt;
 }
@@ -131,7 +129,9 @@ std::unique_ptr<module::Model> make_model_from_hf(PluginHost& host,
 
 std::unique_ptr<OpenModel> open_model(const fs::path& folder,
                                       const OpenOptions& options) {
-  TITAN_USER_CHECK(fs::is_directory(folder),
+  const checkpoint::FileSystem& files =
+      options.files ? *options.files : checkpoint::real_file_system();
+  TITAN_USER_CHECK(files.exists(folder),
                    "[",
                    folder.string(),
                    "] expected the folder of a run, a checkpoint or a Hugging "
@@ -139,15 +139,16 @@ std::unique_ptr<OpenModel> open_model(const fs::path& folder,
   auto opened = std::make_unique<OpenModel>();
   Wanted wanted{folder.string(), "fp32"};
   fs::path weights = folder;
-  if (const auto reader = find_checkpoint(folder)) {
+  if (const auto reader = checkpoint_in(files, folder)) {
     wanted = open_from_checkpoint(*opened, *reader, options.search);
     weights = reader->path();
   } else {
-    TITAN_USER_CHECK(fs::exists(folder / "config.json"),
-                     "[",
-                     folder.string(),
-                     "] expected a checkpoint (manifest.json or step_*) or "
-                     "config.json, got neither");
+    TITAN_USER_CHECK(
+        !files.is_object_store() && fs::exists(folder / "config.json"),
+        "[",
+        folder.string(),
+        "] expected a checkpoint (manifest.json or step_*) or "
+        "config.json, got neither");
     opened->host = std::make_unique<PluginHost>(options.search);
     opened->model = make_model_from_hf(*opened->host, folder);
   }
@@ -165,7 +166,7 @@ std::unique_ptr<OpenModel> open_model(const fs::path& folder,
       parallel::precision_of(wanted.precision));
   opened->executor = std::make_unique<parallel::Executor>(
       tree, opened->plan, *opened->engine, opened->mesh);
-  load_weights(*opened->model, *opened->engine, weights);
+  load_weights(*opened->model, *opened->engine, weights, files);
   return opened;
 }
 

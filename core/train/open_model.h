@@ -23,6 +23,8 @@ struct OpenOptions {
   std::string tokenizer;  // folder or "bytes"; "" = what the folder says
   std::string precision;  // "fp32", "bf16", ...; "" = what the folder says
   plugin::SearchOptions search;
+  /// Where `folder` lies, outliving the model; null: the file system.
+  const checkpoint::FileSystem* files = nullptr;
 };
 
 /// Members in order of dependence: each needs those before it.
@@ -38,7 +40,8 @@ struct OpenModel {
 };
 
 /// `folder`: a checkpoint, a folder of checkpoints, a run folder (its newest
-/// checkpoint), or a Hugging Face folder. UserError when it is none of them.
+/// checkpoint), a Hugging Face folder, or what `titan convert --to
+/// titan-weights` wrote. UserError when it is none of them.
 std::unique_ptr<OpenModel> open_model(const std::filesystem::path& folder,
                                       const OpenOptions& options);
 

@@ -17,12 +17,13 @@
 #include "core/observe/text_file.h"
 #include "core/parallel/executor.h"
 #include "core/parallel/planner.h"
+#include "core/train/export_hf.h"
 #include "core/train/open_model.h"
 #include "core/train/optimizer.h"
-#include "core/train/run_state.h"
 #include "core/train/step_loss.h"
 #include "core/train/tensor_bytes.h"
 #include "core/train/training.h"
+#include "core/train/weights.h"
 
 namespace titan::train {
 namespace {

@@ -6,8 +6,8 @@
 #include "core/checkpoint/checkpoint_reader.h"
 #include "core/checkpoint/checkpoint_writer.h"
 #include "core/train/run_saver.h"
-#include "core/train/run_state.h"
 #include "core/train/tensor_bytes.h"
+#include "core/train/weights.h"
 #include "tests/cases/small_run.h"
 
 namespace titan::cases {

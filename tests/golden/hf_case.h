@@ -18,9 +18,10 @@
 #include "core/module/model.h"
 #include "core/parallel/executor.h"
 #include "core/parallel/planner.h"
-#include "core/train/run_state.h"
+#include "core/train/export_hf.h"
 #include "core/train/session.h"
 #include "core/train/tensor_bytes.h"
+#include "core/train/weights.h"
 
 namespace titan::golden {
 

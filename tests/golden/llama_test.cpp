@@ -28,6 +28,7 @@ train::ParityReport check_parity(const std::string& name) {
 
 }  // namespace
 
+// Case CKP-12: a swap of two tensors of one shape shows in the logits.
 TEST_CASE("llama equals Hugging Face in logits, loss and every gradient") {
   const std::string name = GENERATE(as<std::string>{},
                                     "llama3",

@@ -96,3 +96,65 @@ TEST_CASE("a damaged object is passed over for the one before",
   CHECK(says(rest, "file is truncated: expected"));
   CHECK(says(rest, "resumed from /ckpt/step_00000004"));
 }
+
+TEST_CASE("a run starts from weights in a bucket", "[integration]") {
+  titan::s3::BucketServer server;
+  const BucketRun bucket(server.endpoint());
+  REQUIRE(bucket.train({"checkpoint.content=model"}).exit_code == 0);
+  for (const char* place : {"/ckpt", "/ckpt/step_00000008"}) {
+    const Finished next = bucket.train({"training.steps=1",
+                                        "schedule.warmup_steps=0",
+                                        "checkpoint.folder=/next",
+                                        "checkpoint.interval=1"},
+                                       {"--from", place});
+    INFO(next.err);
+    CHECK(next.exit_code == 0);
+    CHECK(says(next, std::string("weights from ") + place));
+  }
+  const Finished nothing =
+      bucket.train({"checkpoint.initial=/nowhere", "checkpoint.folder=/other"});
+  INFO(nothing.err);
+  CHECK(nothing.exit_code == 2);
+  CHECK(says(nothing, "expected a checkpoint in checkpoint.storage, got none"));
+}
+
+TEST_CASE("commands find the checkpoints of a recipe's bucket",
+          "[integration]") {
+  titan::s3::BucketServer server;
+  const BucketRun bucket(server.endpoint());
+  REQUIRE(bucket.train({}).exit_code == 0);
+
+  const Finished inspected = bucket.command({"checkpoint", "inspect"});
+  INFO(inspected.err);
+  CHECK(inspected.exit_code == 0);
+  CHECK(inspected.out.find("step        12\n") != std::string::npos);
+  const Finished named =
+      bucket.command({"checkpoint", "inspect", "/ckpt/step_00000004"});
+  CHECK(named.out.find("step        4\n") != std::string::npos);
+  CHECK(bucket.command({"checkpoint", "verify"}).exit_code == 0);
+  const Finished different = bucket.command(
+      {"checkpoint", "diff", "/ckpt/step_00000004", "/ckpt/step_00000008"});
+  INFO(different.err);
+  CHECK(different.exit_code == 1);
+  CHECK(different.out.find("elements differ") != std::string::npos);
+
+  const Finished text = bucket.command(
+      {"generate", "--prompt", "Line", "--max-tokens", "4", "--json"});
+  INFO(text.err);
+  CHECK(text.exit_code == 0);
+  CHECK(text.out.find("\"source\":\"/ckpt/step_00000012\"") !=
+        std::string::npos);
+
+  for (const auto& [key, content] : server.objects())
+    if (key.find("step_00000008/model") != std::string::npos)
+      server.put(key, content.substr(0, content.size() - 1) + "?");
+  const Finished damaged = bucket.command({"checkpoint", "verify"});
+  CHECK(damaged.exit_code == 2);
+  CHECK(damaged.out.find("file is damaged: expected checksum") !=
+        std::string::npos);
+
+  CHECK(bucket.command({"checkpoint", "prune", "--keep", "1"}).exit_code == 0);
+  CHECK(server.objects().size() == 3);
+  CHECK(bucket.command({"checkpoint", "prune", "/none", "--keep", "1"})
+            .exit_code == 2);
+}

@@ -288,6 +288,8 @@ TEST_CASE("hostile files of the fuzzers' corpus are refused by name",
   CHECK(num_refused == 8);  // all but "empty" and "two_tensors"
 }
 
+// Case CKP-17: a missing shard, a tensor that the index has elsewhere, a stray
+// file, a wrong total_size, a name that leaves the folder.
 TEST_CASE("folder reader follows the index of shards", "[unit]") {
   TemporaryFolder folder;
   const auto shard = [](std::string_view a, std::string_view b) {

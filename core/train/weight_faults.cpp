@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/train/weight_faults.h"
+
+#include <titan/error.h>
+
+#include "core/checkpoint/cast.h"
+
+namespace titan::train {
+namespace {
+
+// Faults of one kind: the first few and how many there are.
+std::string listed(const char* kind, const std::set<std::string>& faults) {
+  constexpr size_t kShown = 8;
+  if (faults.empty()) return "";
+  std::string lines = text("\n  ", kind, ": ", faults.size());
+  size_t num_shown = 0;
+  for (const std::string& fault : faults)
+    if (num_shown++ < kShown) lines += text("\n    ", fault);
+  return lines;
+}
+
+}  // namespace
+
+void WeightFaults::check(const std::string& name,
+                         const std::vector<std::int64_t>& expected,
+                         const std::vector<std::int64_t>& got,
+                         checkpoint::Dtype dtype) {
+  if (got != expected)
+    reshaped.insert(text(name, " shape: expected ", expected, ", got ", got));
+  // Integers would be read as weights: 8-bit ones of a foreign quantisation.
+  if (!checkpoint::is_float(dtype))
+    retyped.insert(text(name,
+                        " type: expected floating point, got ",
+                        checkpoint::dtype_name(dtype)));
+}
+
+void WeightFaults::require_none(const std::string& where,
+                                const std::string& model) const {
+  TITAN_USER_CHECK(missing.empty() && unexpected.empty() && reshaped.empty() &&
+                       retyped.empty(),
+                   '[',
+                   where,
+                   "] tensors: expected those of ",
+                   model,
+                   ", got other ones.",
+                   listed("missing", missing),
+                   listed("of another shape", reshaped),
+                   listed("of another type", retyped),
+                   listed("unexpected", unexpected));
+}
+
+}  // namespace titan::train
