@@ -3,7 +3,7 @@
 # third_party_test.sh BUILD: examples/third_party in the hands of a stranger. From
 # an installed tree, with an empty environment: the README's line and CMake build
 # both plugins in seconds without LibTorch's headers, `plugin inspect` finds them
-# usable, and the recipe trains with them.
+# usable, and the recipe trains with them. Case UX-02.
 source "$(dirname "$0")/../scripts/expect.sh"
 build=$1
 source_dir=$(cd "$scripts/.." && pwd)
