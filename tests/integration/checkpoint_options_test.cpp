@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The recipe's checkpoint section on the whole program: saves in the
 // background, what they hold, which stay, what a failure looks like.
+#include <cstdlib>
+
 #include <catch2/catch.hpp>
 #include <signal.h>
 #include <sys/resource.h>  // setrlimit
+#include <sys/wait.h>      // WEXITSTATUS
 
 #include "core/checkpoint/checkpoint_reader.h"
 #include "core/checkpoint/safetensors_folder.h"
@@ -90,6 +93,60 @@ TEST_CASE("a background write that fails ends the run with its reason",
   }
   CHECK(steps_in(run.checkpoints()) == std::vector<std::int64_t>{4});
   CHECK(state_files(run.checkpoint(4)) == before);
+}
+
+// Case CKP-05: a file in the way, and places that take none.
+TEST_CASE("a folder that cannot be made ends the run with exit code 2",
+          "[integration]") {
+  const TinyRun run;
+  for (const char* folder : {"/dev/full/checkpoints", "/proc/checkpoints"}) {
+    const Finished result =
+        run.train({"checkpoint.async=true",
+                   "checkpoint.interval=1",
+                   std::string("checkpoint.folder=") + folder});
+    INFO(result.err);
+    CHECK(result.exit_code == 2);
+    CHECK(says(result, std::string("[checkpoint ") + folder + "] "));
+    CHECK(result.out.empty());
+  }
+}
+
+// Case CKP-05: a file system of 1.5 MB fills up after three saves, and one that
+// is mounted read-only takes none. In a namespace, where nobody needs rights.
+TEST_CASE("a full or read-only file system keeps what was saved before",
+          "[integration]") {
+  const TinyRun run;
+  const fs::path disk = run.folder() / "disk";
+  const std::string log = (run.folder() / "log").string();
+  fs::create_directory(disk);
+  // The exit code of a run on a disk mounted so, then its checkpoints.
+  const auto run_on = [&](const std::string& mount_options) {
+    std::string command = "unshare -rm sh -c 'mount -t tmpfs -o " +
+                          mount_options + " none " + disk.string() +
+                          " || exit 99; " TITAN_BINARY;
+    for (const std::string& word :
+         run.words({"checkpoint.async=true",
+                    "checkpoint.interval=1",
+                    "checkpoint.folder=" + (disk / "c").string()}))
+      command += " \"" + word + '"';
+    command += "; code=$?; " TITAN_BINARY " checkpoint verify " +
+               (disk / "c").string() + "; exit $code' >" + log + " 2>&1";
+    const int status = std::system(command.c_str());
+    return WEXITSTATUS(status);
+  };
+  const int code = run_on("size=1500k");
+  const std::string said = get_file(log);
+  INFO(said);
+  if (code == 99 || said.find("unshare failed") != std::string::npos) {
+    WARN("not tried: no namespace to mount a small disk in");
+    return;
+  }
+  CHECK(code == 75);
+  CHECK(said.find("got No space left on device") != std::string::npos);
+  CHECK(said.find("step_00000003: good") != std::string::npos);
+  CHECK(said.find("step_00000004: good") == std::string::npos);
+  CHECK(run_on("ro") == 2);
+  CHECK(get_file(log).find("got Read-only file system") != std::string::npos);
 }
 
 TEST_CASE("SIGTERM waits for the save in the background", "[integration]") {
