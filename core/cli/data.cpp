@@ -116,7 +116,7 @@ void run_inspect(const InspectOptions& options) {
   const auto tokenizer = load_tokenizer(recipe.string("data.tokenizer"));
   dist::Mesh mesh = dist::Mesh::single();
   // One row a batch, whatever the ranks: rows do not depend on them.
-  DataOptions data = train::data_options(recipe, mesh, *tokenizer);
+  DataOptions data = train::data_options(session, mesh, *tokenizer);
   data.tokens_per_microbatch = data.seq_len;
   data.tokens_per_step = 0;
   if (options.of_validation) data.split = Split::kValidation;

@@ -125,7 +125,13 @@ std::vector<Problem> check_data(const Value& root) {
     return list != nullptr && list->is_list() && !list->as_list().empty();
   };
   const bool has_files = has_entries("data.files");
-  if (has_files != has_entries("data.sources")) return {};
+  const bool has_sources = has_entries("data.sources");
+  if (has_files != has_sources) return {};
+  // A plugin's dataset (its id has an owner) may need no files; it says so.
+  const Value* use = root.at_path("data.use");
+  if (!has_files && use != nullptr && use->is_string() &&
+      use->as_string().find('.') != std::string::npos)
+    return {};
   return {{{},
            "data.files",
            text("data is not named once: expected files or sources, got ",

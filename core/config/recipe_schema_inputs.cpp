@@ -18,18 +18,21 @@ constexpr std::string_view kModel = R"json({
   }})json";
 
 constexpr std::string_view kData = R"json({
-  "type": "object", "x-group": "behavior",
+  "type": "object", "x-group": "behavior", "x-component": "dataset",
   "description": "Where the tokens come from; docs/data.md has the whole picture.",
   "properties": {
-    "use": {"type": "string", "enum": ["text", "jsonl", "tokens", "chat"], "default": "text",
-      "description": "text: each file is one document; jsonl: each line is a JSON object with one document; both also as .gz and .zst; tokens: files of `titan data prepare`, llm.c or nanoGPT; chat: each line of JSON is a conversation, of which what the assistant says is learnt"},
+    "use": {"type": "string", "default": "text",
+      "description": "text: each file is one document; jsonl: each line is a JSON object with one document; both also as .gz and .zst; tokens: files of `titan data prepare`, llm.c or nanoGPT; chat: each line of JSON is a conversation, of which what the assistant says is learnt; else the id of a plugin's dataset, such as titan.parquet"},
+    "config": {"type": "object", "additionalProperties": true,
+      "description": "keys of the plugin's own schema: `titan plugin inspect`"},
     "files": {"type": "array", "items": {"type": "string", "format": "path"}, "default": [],
       "description": "training files, folders with them, or patterns such as part-*.jsonl.gz"},
     "sources": {"type": "array", "default": [],
-      "description": "several kinds of data, mixed, in place of `use`, `files`, `field` and `epochs`",
-      "items": {"type": "object", "required": ["files"], "properties": {
-        "use": {"type": "string", "enum": ["text", "jsonl", "tokens", "chat"], "default": "text", "description": "as data.use"},
-        "files": {"type": "array", "items": {"type": "string", "format": "path"}, "minItems": 1,
+      "description": "several kinds of data, mixed, in place of `use`, `config`, `files`, `field` and `epochs`",
+      "items": {"type": "object", "x-component": "dataset", "properties": {
+        "use": {"type": "string", "default": "text", "description": "as data.use"},
+        "config": {"type": "object", "additionalProperties": true, "description": "as data.config"},
+        "files": {"type": "array", "items": {"type": "string", "format": "path"}, "default": [],
           "description": "as data.files"},
         "field": {"type": "string", "default": "text", "description": "as data.field"},
         "weight": {"type": "number", "minimum": 0, "default": 1.0,
@@ -45,7 +48,7 @@ constexpr std::string_view kData = R"json({
     "tokenizer": {"type": "string", "format": "path", "default": "bytes",
       "description": "folder with tokenizer.json, or `bytes`: one token per byte"},
     "on_bad_line": {"type": "string", "enum": ["error", "skip"], "default": "error",
-      "description": "a line that is not valid: stop, or leave it out and count it (jsonl only)"},
+      "description": "a line or record that is not valid: stop, or leave it out and count it"},
     "shuffle": {"type": "boolean", "default": true, "description": "shuffle documents anew in each epoch, by the seed"},
     "shuffle_buffer": {"type": "integer", "minimum": 1, "default": 1048576, "x-unit": "bytes",
       "description": "parts of this size come in random order and are shuffled within; each lane holds one in memory"},
@@ -117,6 +120,8 @@ void add_input_sections(SchemaRegistry& registry) {
     "description": "one line for people, shown at start"})json");
   registry.add_section("model", kModel, true);
   registry.add_section("data", kData, true);
+  for (const char* use : {"text", "jsonl", "tokens", "chat"})
+    registry.add_component("titan.dataset/1", use, R"({"type": "object"})");
   registry.add_section("validation", kValidation);
   registry.add_section("generate", kGenerate);
 }

@@ -14,6 +14,12 @@ bool UnitReader::skip_block() {
   return next_block(passed_over);
 }
 
+bool UnitReader::skip_to(int64_t from, int64_t to) {
+  for (; from < to; from = name_behind(from))
+    if (!skip_block()) return false;
+  return true;
+}
+
 bool is_held_out(std::string_view text, double fraction) {
   // 53 bits: exact in a double.
   const uint64_t bits = mix_bits(hash_bytes(text)) >> 11;

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,17 @@ class UnitReader {
   virtual bool next_block(std::vector<Record>& records) = 0;
   /// Passes over a block: as next_block, cheaper.
   virtual bool skip_block();
+
+  /// Blocks have ascending names, from 0: the next one's, behind `block` which
+  /// was just read. They are counted unless a reader says otherwise.
+  virtual int64_t name_behind(int64_t block) const { return block + 1; }
+  /// From the block `from`, which is next, to `to`, a later one's name: false
+  /// where the unit has no such.
+  virtual bool skip_to(int64_t from, int64_t to);
 };
+
+/// What a dataset's records are, all of them alike.
+enum class RecordContent { kText, kMessages, kTokens };
 
 /// Immutable: any thread may call.
 class Dataset {
@@ -39,6 +50,7 @@ class Dataset {
   virtual uint64_t fingerprint() const = 0;
   /// "file:line" or alike. May read the file to count its lines.
   virtual std::string describe(const RecordPlace& place) const = 0;
+  virtual RecordContent content() const { return RecordContent::kText; }
 };
 
 enum class Split { kTrain, kValidation };
@@ -55,6 +67,18 @@ struct DatasetOptions {
   /// cost a target.
   bool keeps_whole = false;
   ReadReport* report = nullptr;  ///< Outlives the dataset.
+};
+
+/// Opens a dataset that is not built in (core/plugin/plugin_dataset.h). Any
+/// thread may call.
+class DatasetOpener {
+ public:
+  virtual ~DatasetOpener() = default;
+  virtual std::unique_ptr<Dataset> open(
+      const DatasetOptions& options) const = 0;
+  /// Of the files that folders are searched for. Nothing: what data.files has
+  /// are no files, and there may be none.
+  virtual const std::optional<std::vector<std::string>>& endings() const = 0;
 };
 
 /// text: a file is a document, cut into pieces at line ends.

@@ -5,6 +5,7 @@
 
 #include <titan/error.h>
 
+#include "core/data/file_list.h"
 #include "core/data/packer.h"
 #include "core/data/read_report.h"
 
@@ -12,11 +13,13 @@ namespace titan {
 namespace {
 
 void check_source(const SourceOptions& source, const DataOptions& options) {
-  TITAN_USER_CHECK(
-      source.use == "text" || source.use == "jsonl" || source.use == "tokens",
-      "[data.use] expected text, jsonl or tokens, got ",
-      source.use);
-  TITAN_USER_CHECK(!source.files.empty(),
+  TITAN_USER_CHECK(source.opener || source.use == "text" ||
+                       source.use == "jsonl" || source.use == "tokens",
+                   "[data.use] expected text, jsonl, tokens or the id of a "
+                   "plugin's dataset, got ",
+                   source.use);
+  const bool needs_files = !source.opener || source.opener->endings();
+  TITAN_USER_CHECK(!source.files.empty() || !needs_files,
                    "[data.files] expected at least one file, got none");
   TITAN_USER_CHECK(source.use != "jsonl" || !source.field.empty() ||
                        (source.mapper && source.mapper->reads_json()),
@@ -102,6 +105,14 @@ void check_sizes(const DataOptions& options) {
 }
 
 }  // namespace
+
+std::vector<std::string> expand_source_files(
+    const SourceOptions& source,
+    const std::vector<std::string>& entries) {
+  if (!source.opener) return expand_files(entries, endings_for(source.use));
+  const auto& endings = source.opener->endings();
+  return endings ? expand_files(entries, *endings) : entries;
+}
 
 void check_options(const DataOptions& options) {
   TITAN_USER_CHECK(!options.sources.empty(),

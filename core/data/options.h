@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,13 +15,17 @@ namespace titan {
 
 /// An entry of data.sources.
 struct SourceOptions {
-  std::string use = "text";        ///< text, jsonl or tokens.
+  std::string use = "text";        ///< text, jsonl, tokens, or a plugin's id.
   std::vector<std::string> files;  ///< Files, folders, patterns.
   std::string field = "text";      ///< JSONL: where the text is.
   double weight = 1;               ///< Share of the rows, beside the others'.
   int64_t epochs = 0;              ///< Training only: passes; 0: no end.
-  /// How records become samples; null: make_text_mapper.
+  /// How records become samples; null: make_text_mapper, or chat_mapper().
   std::shared_ptr<const SampleMapper> mapper = nullptr;
+  /// Of `use`, where that is a plugin's.
+  std::shared_ptr<const DatasetOpener> opener = nullptr;
+  /// Makes the mapper of an opener's dataset of messages.
+  std::function<std::shared_ptr<const SampleMapper>()> chat_mapper = nullptr;
 };
 
 struct DataOptions {
@@ -57,6 +62,12 @@ struct DataOptions {
   int dp_rank = 0;
   int dp_world = 1;
 };
+
+/// What `entries` of data.files or data.validation_files name, as the source's
+/// `use` says. UserError: see expand_files.
+std::vector<std::string> expand_source_files(
+    const SourceOptions& source,
+    const std::vector<std::string>& entries);
 
 /// UserError where options contradict themselves or each other; the message's
 /// tag is the key.

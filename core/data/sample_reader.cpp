@@ -42,8 +42,8 @@ bool SampleReader::open_unit() {
     unit_turn_ = at_.turn;
     next_block_ = 0;
   }
-  for (; next_block_ < at_.block; ++next_block_)
-    if (!unit_->skip_block()) return false;
+  if (!unit_->skip_to(next_block_, at_.block)) return false;
+  next_block_ = at_.block;
   return true;
 }
 
@@ -55,7 +55,7 @@ bool SampleReader::load_block() {
     unit_.reset();
     return false;
   }
-  ++next_block_;
+  next_block_ = unit_->name_behind(at_.block);
   has_block_ = true;
   if (source_.shuffles && records_.size() > 1) {
     const auto size = static_cast<int64_t>(records_.size());
@@ -126,7 +126,7 @@ bool SampleReader::next(Sample& sample, SamplePlace& place) {
     }
     // Beyond the end only where a saved place is of other data.
     if (at_.record >= static_cast<int64_t>(records_.size())) {
-      at_ = {.turn = at_.turn, .block = at_.block + 1};
+      at_ = {.turn = at_.turn, .block = next_block_};
       has_block_ = false;
       continue;
     }

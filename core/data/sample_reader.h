@@ -70,7 +70,7 @@ class SampleReader {
 
   std::unique_ptr<UnitReader> unit_;
   int64_t unit_turn_ = -1;  // The turn that unit_ was opened in.
-  int64_t next_block_ = 0;  // The block that unit_ gives next.
+  int64_t next_block_ = 0;  // Names the block that unit_ gives next.
   bool has_block_ = false;  // records_ is block at_.block of turn at_.turn.
   std::vector<Record> records_;
   bool has_samples_ = false;  // samples_ is of record at_.record.

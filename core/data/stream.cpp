@@ -7,7 +7,6 @@
 
 #include <titan/error.h>
 
-#include "core/data/file_list.h"
 #include "core/data/hash.h"
 #include "core/data/prepare.h"
 #include "core/data/token_dataset.h"
@@ -27,15 +26,15 @@ constexpr int64_t kValidationBlockBytes = 16 << 20;
 
 std::unique_ptr<Dataset> open_dataset(const SourceOptions& source,
                                       const DataOptions& options,
-                                      const SampleMapper& mapper,
+                                      const SampleMapper& text_mapper,
                                       int64_t num_lanes,
                                       ReadReport& report) {
+  const SampleMapper& mapper = source.mapper ? *source.mapper : text_mapper;
   const bool has_own_files =
       options.split == Split::kValidation && !options.validation_files.empty();
   DatasetOptions dataset;
-  dataset.files =
-      expand_files(has_own_files ? options.validation_files : source.files,
-                   endings_for(source.use));
+  dataset.files = expand_source_files(
+      source, has_own_files ? options.validation_files : source.files);
   dataset.field = mapper.reads_json() ? "" : source.field;
   dataset.split = options.split;
   dataset.validation_fraction = options.validation_fraction;
@@ -45,6 +44,7 @@ std::unique_ptr<Dataset> open_dataset(const SourceOptions& source,
       dataset.keeps_whole ? kValidationBlockBytes : options.block_bytes;
   dataset.seq_len = options.seq_len;
   dataset.report = &report;
+  if (source.opener) return source.opener->open(dataset);
   if (source.use == "tokens") {
     for (const std::string& file : dataset.files)
       check_prepared_with(file, mapper.fingerprint());
@@ -52,6 +52,16 @@ std::unique_ptr<Dataset> open_dataset(const SourceOptions& source,
   }
   return source.use == "text" ? open_text_dataset(dataset)
                               : open_jsonl_dataset(dataset);
+}
+
+std::shared_ptr<const SampleMapper> mapper_for(
+    const SourceOptions& source,
+    const Dataset& dataset,
+    const std::shared_ptr<const SampleMapper>& text_mapper) {
+  if (source.mapper) return source.mapper;
+  if (dataset.content() != RecordContent::kMessages) return text_mapper;
+  TITAN_CHECK(source.chat_mapper, "[data] a dataset of messages, no mapper");
+  return source.chat_mapper();
 }
 
 int64_t epochs_of(const SourceOptions& source, const DataOptions& options) {
@@ -78,9 +88,9 @@ std::unique_ptr<LanePlan> make_plan(const DataOptions& options,
     if (!is_train && !options.validation_files.empty() &&
         !plan->sources.empty())
       continue;
-    const auto& mapper = source.mapper ? source.mapper : text_mapper;
     auto dataset =
-        open_dataset(source, options, *mapper, plan->num_lanes, report);
+        open_dataset(source, options, *text_mapper, plan->num_lanes, report);
+    const auto mapper = mapper_for(source, *dataset, text_mapper);
     // Validation alone may lack a source: a part of it that rounds to nothing.
     TITAN_USER_CHECK(dataset->num_units() > 0 || !is_train,
                      "[data.files] no training data in ",

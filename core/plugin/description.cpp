@@ -7,6 +7,7 @@
 #include <exception>
 #include <string_view>
 
+#include <titan/abi/dataset.h>
 #include <titan/abi/storage.h>
 #include <titan/error.h>
 
@@ -25,6 +26,7 @@ constexpr std::uint32_t kModelSize = 96;
 constexpr std::uint32_t kOptimizerSize = 40;
 constexpr std::uint32_t kParallelSize = 48;
 constexpr std::uint32_t kStorageSize = 88;
+constexpr std::uint32_t kDatasetSize = 88;
 static_assert(sizeof(titan_plugin) >= kPluginSize);
 static_assert(sizeof(titan_component) >= kComponentSize);
 static_assert(sizeof(titan_kernel_match) >= kMatchSize);
@@ -33,6 +35,7 @@ static_assert(sizeof(titan_model_table) >= kModelSize);
 static_assert(sizeof(titan_optimizer_table) >= kOptimizerSize);
 static_assert(sizeof(titan_parallel_table) >= kParallelSize);
 static_assert(sizeof(titan_storage_table) >= kStorageSize);
+static_assert(sizeof(titan_dataset_table) >= kDatasetSize);
 
 constexpr std::uint64_t kMaxComponents = 4096;
 constexpr std::uint64_t kMaxText = 1u << 20;
@@ -210,6 +213,21 @@ std::shared_ptr<const void> copy_storage(const Copier& copier,
   return keep(table);
 }
 
+std::shared_ptr<const void> copy_dataset(const Copier& copier,
+                                         const void* source,
+                                         const std::string& id) {
+  const auto table = copier.copy<titan_dataset_table>(source, kDatasetSize, id);
+  copier.words(table.endings, text(id, ".endings"));
+  copier.require(table.create, id, "create");
+  copier.require(table.destroy, id, "destroy");
+  copier.require(table.get_facts, id, "get_facts");
+  copier.require(table.open_shard, id, "open_shard");
+  copier.require(table.close_shard, id, "close_shard");
+  copier.require(table.next, id, "next");
+  copier.require(table.describe, id, "describe");
+  return keep(table);
+}
+
 DescribedComponent copy_component(const Copier& copier,
                                   const titan_component* source) {
   const auto component =
@@ -232,6 +250,8 @@ DescribedComponent copy_component(const Copier& copier,
     out.table = copy_parallel(copier, component.table, about.id);
   else if (about.kind == "titan.storage/1")
     out.table = copy_storage(copier, component.table, about.id);
+  else if (about.kind == "titan.dataset/1")
+    out.table = copy_dataset(copier, component.table, about.id);
   else
     out.is_known_kind = false;
   return out;

@@ -274,7 +274,7 @@ class PluginRegistry::Impl {
   std::vector<Pending> stage_available() {
     std::vector<Pending> out;
     for (Candidate& candidate : candidates_) {
-      if (candidate.state != State::kAvailable) continue;
+      if (candidate.state != State::kAvailable || waits(candidate)) continue;
       try {
         const std::string path = candidate.inspection.path;
         const PluginBytes file = read_plugin(path, Trust::kRequired);
@@ -291,6 +291,17 @@ class PluginRegistry::Impl {
       }
     }
     return out;
+  }
+
+  /// Nothing but datasets, which only a recipe's data uses: until one is named
+  /// (`require`) no run pays for its libraries (Arrow: 12 ms, 16 MB).
+  static bool waits(const Candidate& candidate) {
+    const auto& components = candidate.inspection.manifest->components;
+    return candidate.level != Level::kExplicit &&
+           std::all_of(
+               components.begin(), components.end(), [](const auto& component) {
+                 return component.kind == "titan.dataset/1";
+               });
   }
 
   /// Takes those that fail their probe out of `pending`.

@@ -78,8 +78,9 @@ class PluginRegistry {
   std::shared_ptr<const LoadedPlugin> load(const std::string& path,
                                            const std::string& sha256_pin = {});
 
-  /// `scan`, then loads all that is usable. Explicit files must load (throws);
-  /// others that do not are in `list`.
+  /// `scan`, then loads all that is usable, but plugins of datasets alone,
+  /// which wait for `require`. Explicit files must load (throws); others that
+  /// do not are in `list`.
   void load_all(const SearchOptions& search);
 
   /// The component if it is loaded; throws UserError otherwise, with the

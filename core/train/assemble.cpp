@@ -52,10 +52,11 @@ int64_t tokens_per_microbatch(const Recipe& recipe) {
       .value_or(recipe.integer("training.seq_len"));
 }
 
-DataOptions data_options(const Recipe& recipe,
+DataOptions data_options(const Session& session,
                          const dist::Mesh& mesh,
                          const Tokenizer& tokenizer) {
-  DataOptions options = read_data_section(recipe);
+  const Recipe& recipe = session.recipe();
+  DataOptions options = read_data_section(recipe, session.host().plugins);
   // The default tokenizer, bytes, has none; who asks for one gets an error.
   const config::Value& add_eos = recipe.value("data.add_eos");
   options.add_eos =
@@ -96,9 +97,9 @@ int64_t model_vocab(const module::Model& model) {
 
 namespace {
 
-void add_data(Training& training, const Recipe& recipe) {
+void add_data(Training& training, const Session& session) {
   DataOptions options =
-      data_options(recipe, training.mesh, *training.tokenizer);
+      data_options(session, training.mesh, *training.tokenizer);
   options.vocab_size = model_vocab(*training.model);
   training.data = std::make_unique<DataStream>(options, *training.tokenizer);
   if (options.validation_fraction == 0 && options.validation_files.empty())
@@ -294,7 +295,7 @@ std::unique_ptr<Training> assemble(Session& session,
   std::vector<std::string> warnings;
   training->schedule = schedule_of(recipe, warnings);
   for (const std::string& warning : warnings) log::warn(warning);
-  if (data_use == DataUse::kOpen) add_data(*training, recipe);
+  if (data_use == DataUse::kOpen) add_data(*training, session);
   return training;
 }
 

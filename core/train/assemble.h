@@ -42,7 +42,7 @@ int64_t microbatches_per_step(const config::Recipe& recipe,
 int64_t tokens_per_microbatch(const config::Recipe& recipe);
 
 /// What the recipe says about data, for this rank of the mesh.
-DataOptions data_options(const config::Recipe& recipe,
+DataOptions data_options(const Session& session,
                          const dist::Mesh& mesh,
                          const Tokenizer& tokenizer);
 

@@ -53,30 +53,40 @@ chat::ChatTemplates load_templates(const Recipe& recipe) {
                            : chat::load_chat_templates(folder);
 }
 
+using MapperPointer = std::shared_ptr<const SampleMapper>;
+
+MapperPointer make_mapper(const Recipe& recipe,
+                          const Tokenizer& tokenizer,
+                          ChatSampleOptions chat) {
+  chat.loss_on = parse_loss_on(recipe.string("data.chat.loss_on"));
+  chat.truncation = parse_truncation(recipe.string("data.chat.truncation"));
+  if (const auto date = recipe.optional_string("data.chat.date"))
+    chat.date = parse_date(*date);
+  return std::make_shared<const ChatMapper>(
+      tokenizer, load_templates(recipe), chat);
+}
+
 }  // namespace
 
 void apply_chat_section(const Recipe& recipe,
                         const Tokenizer& tokenizer,
                         DataOptions& options) {
-  const auto is_chat = [](const SourceOptions& source) {
-    return source.use == "chat";
-  };
-  if (std::none_of(options.sources.begin(), options.sources.end(), is_chat))
-    return;
   ChatSampleOptions chat;
-  chat.loss_on = parse_loss_on(recipe.string("data.chat.loss_on"));
-  chat.truncation = parse_truncation(recipe.string("data.chat.truncation"));
   chat.max_tokens = options.seq_len;
   chat.add_bos = options.add_bos;
   chat.add_eos = options.add_eos;
-  if (const auto date = recipe.optional_string("data.chat.date"))
-    chat.date = parse_date(*date);
-  const auto mapper = std::make_shared<const ChatMapper>(
-      tokenizer, load_templates(recipe), chat);
+  // One for all sources, and only where one has conversations: what a plugin's
+  // dataset holds is known when it is open. Sources are opened one by one.
+  const auto made = std::make_shared<MapperPointer>();
+  const auto mapper = [recipe, &tokenizer, chat, made] {
+    if (!*made) *made = make_mapper(recipe, tokenizer, chat);
+    return *made;
+  };
   for (SourceOptions& source : options.sources) {
-    if (!is_chat(source)) continue;
+    if (source.opener) source.chat_mapper = mapper;
+    if (source.use != "chat") continue;
     source.use = "jsonl";
-    source.mapper = mapper;
+    source.mapper = mapper();
   }
 }
 

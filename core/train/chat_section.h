@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The recipe's section data.chat: what reads lines of conversations where
-// `use: chat` says so.
+// The recipe's section data.chat: what reads conversations, where `use: chat`
+// or a plugin's dataset has them.
 #pragma once
 
 #include "core/config/recipe.h"
@@ -9,9 +9,11 @@
 
 namespace titan::train {
 
-/// Turns sources with `use: chat` into JSONL with a mapper; options.seq_len and
-/// the flags for BOS and EOS are read before. `tokenizer` must outlive them.
-/// UserError: a template is missing or malformed, the date is none.
+/// Turns sources with `use: chat` into JSONL with a mapper, and gives plugins'
+/// datasets the way to one (only who uses it reads the section);
+/// options.seq_len and the flags for BOS and EOS are read before. `tokenizer`
+/// must outlive them. UserError, there or here: a template is missing or
+/// malformed, the date is none.
 void apply_chat_section(const config::Recipe& recipe,
                         const Tokenizer& tokenizer,
                         DataOptions& options);

@@ -6,7 +6,7 @@
 
 #include <titan/error.h>
 
-#include "core/data/file_list.h"
+#include "core/data/read_report.h"
 #include "core/dispatch/fake_run.h"
 #include "core/parallel/executor.h"
 #include "core/train/assemble.h"
@@ -66,20 +66,31 @@ std::vector<StageRow> stage_rows(const module::ModuleTree& tree,
   return rows;
 }
 
+// Files are there; a plugin looks into them (footers, columns).
+void check_source(const SourceOptions& source, const DataOptions& options) {
+  DatasetOptions dataset;
+  dataset.files = expand_source_files(source, source.files);
+  if (!source.opener) return;
+  ReadReport report(OnBadRecord::kError);
+  dataset.num_lanes = options.num_lanes;
+  dataset.block_bytes = options.block_bytes;
+  dataset.report = &report;
+  const auto opened = source.opener->open(dataset);
+  if (opened->content() == RecordContent::kMessages) source.chat_mapper();
+}
+
 // What DataStream would say before it reads: contradictions, missing files, a
 // vocabulary that is too small.
-void check_data(const config::Recipe& recipe,
+void check_data(const Session& session,
                 const dist::Mesh& mesh,
                 int64_t vocabulary) {
+  const config::Recipe& recipe = session.recipe();
   const auto tokenizer = load_tokenizer(recipe.string("data.tokenizer"));
-  const DataOptions options = data_options(recipe, mesh, *tokenizer);
+  const DataOptions options = data_options(session, mesh, *tokenizer);
   check_options(options);
-  const auto check_files = [](const auto& files, const std::string& use) {
-    expand_files(files, endings_for(use));
-  };
   for (const SourceOptions& source : options.sources)
-    check_files(source.files, source.use);
-  check_files(options.validation_files, options.sources.front().use);
+    check_source(source, options);
+  expand_source_files(options.sources.front(), options.validation_files);
   tokenizer->encode("", options.add_bos, false);  // UserError without BOS
   if (tokenizer->vocab_size() > vocabulary)
     throw recipe.error_at("data.tokenizer",
@@ -143,7 +154,7 @@ RecipeReport report_recipe(Session& session, int64_t world) {
                        {"dp_shard", report.mesh.dp_shard},
                        {"cp", report.mesh.cp},
                        {"tp", report.mesh.tp}});
-  check_data(recipe, mesh, report.vocabulary);
+  check_data(session, mesh, report.vocabulary);
   add_memory(report, session);
   recipe.require_all_used();
   return report;

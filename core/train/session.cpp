@@ -15,6 +15,7 @@
 #include "core/plugin/abi_call.h"
 #include "core/plugin/plugin_file_system.h"
 #include "core/plugin/recipe_components.h"
+#include "core/train/data_section.h"
 #include "core/train/host_table.h"
 
 namespace titan::train {
@@ -47,6 +48,7 @@ config::Recipe open_recipe(const std::string& file,
   const PluginSection section = read_plugin_section(composition, core);
   host = std::make_unique<PluginHost>(
       search_of(composition.file, section, options), section);
+  load_named_datasets(composition.root, host->plugins);
   require_named(host->plugins, section);
   config::Recipe recipe = config::resolve_recipe(std::move(composition),
                                                  make_schemas(host->plugins));

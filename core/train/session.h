@@ -42,6 +42,7 @@ class Session {
 
   const config::Recipe& recipe() const { return recipe_; }
   PluginHost& host() { return *host_; }
+  const PluginHost& host() const { return *host_; }
   std::shared_ptr<const op::KernelSelector> make_selector() const;
   /// ids, versions and sha256 of the plugins that the recipe uses, as JSON.
   std::string plugin_lock() const;

@@ -49,6 +49,7 @@ std::vector<OptionEffect> input_effects() {
       {"model.flavor", {}, {"model.flavor=debugmodel"}},
       {"model.config", {}, {"model.config.norm_eps=0.01"}},
       {"data.use", {}, {"data.use=text"}},
+      {"data.config", {}, {"data.config.column=text"}},
       {"data.files", {}, {"data.files=[$DIR/short.jsonl]"}},
       {"data.validation_files",
        kHeldOut,
@@ -66,6 +67,10 @@ std::vector<OptionEffect> input_effects() {
       {"data.sources[].use",
        kMixed,
        mixed_with("{use: text, files: [$DIR/documents.jsonl]}")},
+      {"data.sources[].config",
+       kMixed,
+       mixed_with("{use: jsonl, files: [$DIR/documents.jsonl], "
+                  "config: {column: text}}")},
       {"data.sources[].files",
        kMixed,
        mixed_with("{use: jsonl, files: [$DIR/single.jsonl]}")},

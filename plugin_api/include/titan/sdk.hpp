@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The C++20 SDK for plugins, whole: tensors and ops, models, kernels,
-// optimizers, planners, storages. Header-only, without LibTorch; a plugin links
-// no host symbol. Parts can be included alone. Guide: docs/plugins.md.
+// optimizers, planners, storages, datasets. Header-only, without LibTorch; a
+// plugin links no host symbol. Parts can be included alone. Guide:
+// docs/plugins.md.
 #pragma once
 
 #include <titan/abi.h>
 #include <titan/error.h>
 #include <titan/json.hpp>
+#include <titan/sdk/dataset.hpp>
 #include <titan/sdk/functions.hpp>
 #include <titan/sdk/kernel.hpp>
 #include <titan/sdk/leaf.hpp>

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include <titan/abi.h>
+#include <titan/sdk/dataset.hpp>
 #include <titan/sdk/kernel.hpp>
 #include <titan/sdk/model.hpp>
 #include <titan/sdk/optimizer.hpp>
@@ -82,6 +83,12 @@ template <typename Class>
 constexpr auto storage(std::string_view id, std::string_view summary) {
   return detail::Component<detail::StorageTable<Class>>{
       "titan.storage/1", id, summary, detail::schema_of<Class>()};
+}
+
+template <typename Class>
+constexpr auto dataset(std::string_view id, std::string_view summary) {
+  return detail::Component<detail::DatasetTable<Class>>{
+      "titan.dataset/1", id, summary, detail::schema_of<Class>()};
 }
 
 /// The flag TITAN_KERNEL_HAS_BACKWARD follows from the class.
