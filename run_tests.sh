@@ -124,6 +124,9 @@ summary_of_ctest() {
 setup_options=(--checks --second-libtorch)
 if [ $is_full = yes ]; then setup_options+=(--full); fi
 scripts/setup "${setup_options[@]}" || exit
+# Optional: without it (no network) the plugin is not built, its tests skipped.
+scripts/setup --no-packages --with parquet ||
+  echo "run_tests: without Arrow titan.parquet is not built and not tested"
 newest_libtorch=${TITAN_CACHE:-$HOME/.cache/titan}/libtorch-2.15.0
 
 step checks checks

@@ -33,6 +33,13 @@ put scripts/libtorch_wheels.txt \
   "2.11.0 nvidia-cuda-runtime 13.0.96 $(hash_of nvidia_cuda_runtime)" \
   "2.11.0 nvidia-cuda-cupti 13.0.85 $(hash_of nvidia_cuda_cupti)"
 
+put pyarrow/include/parquet/arrow/reader.h 'namespace parquet {}'
+for library in libarrow.so.2600 libparquet.so.2600 libarrow_flight.so.2600; do
+  put "pyarrow/$library" "$library"
+done
+pack pyarrow-26.0.1-cp311-cp311-manylinux_2_28_x86_64.whl pyarrow
+put scripts/optional_wheels.txt "parquet pyarrow 26.0.1 $(hash_of pyarrow)"
+
 # The stand-in for `python3 -m pip download ... --dest DIR NAME==VERSION`.
 put bin/python3 '#!/usr/bin/env bash' \
   'if [ -e no_pip ]; then exit 1; fi' \
@@ -77,9 +84,9 @@ rm $installed/lib/libc10.so
 expect 0 "replacing an incomplete" setup
 expect 0 "libc10.so" cat $installed/lib/libc10.so
 rm $installed/inventory.txt
-expect 0 "unpacking LibTorch 2.11.0" setup
+expect 0 "unpacking into" setup
 echo "torch of another time" >$installed/inventory.txt
-expect 0 "unpacking LibTorch 2.11.0" setup
+expect 0 "unpacking into" setup
 # A library that a person added is no damage.
 echo more >$installed/lib/libtorch_cuda.so
 expect 0 "setup: ready" setup
@@ -99,6 +106,26 @@ echo x >>served/nvidia_cuda_cupti-13.0.85-py3-none-x.whl
 expect 2 "nvidia-cuda-cupti 13.0.85 is not the file" setup
 expect 1 "" test -e $installed
 expect 0 "2" bash -c 'ls cache/downloads | wc -l'
+
+# Arrow comes where it is asked for, once; the rest of pyarrow stays away.
+export TITAN_LIBTORCH=$scratch/torch
+put torch/lib/libtorch_cpu.so libtorch_cpu.so
+rm -f downloads.log
+touch no_network
+expect 2 "pyarrow 26.0.1 could not be downloaded" setup --with parquet
+expect 0 "setup: ready" setup
+rm no_network
+expect 0 "downloading pyarrow 26.0.1" setup --with parquet
+expect 0 "libarrow.so.2600
+libparquet.so.2600" ls cache/arrow-26.0.1/lib
+expect 0 "reader.h" ls cache/arrow-26.0.1/include/parquet/arrow
+touch no_network
+expect 0 "setup: ready" setup --with parquet
+rm cache/arrow-26.0.1/lib/libarrow.so.2600
+expect 0 "replacing an incomplete" setup --with parquet
+rm no_network
+expect 2 "--with: expected parquet, got 'hdf5'" setup --with hdf5
+unset TITAN_LIBTORCH
 
 # TITAN_LIBTORCH replaces all that, after a look at its version.
 export TITAN_LIBTORCH=$scratch/torch
