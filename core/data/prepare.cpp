@@ -2,6 +2,7 @@
 #include "core/data/prepare.h"
 
 #include <cstdio>
+#include <deque>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -24,6 +25,9 @@ constexpr const char* kRecordName = "dataset.json";
 constexpr int kFormat = 1;
 // One lane reads everything, so blocks may be large.
 constexpr int64_t kBlockBytes = 16 << 20;
+// Read ahead of what is written, so that all threads have something to do.
+constexpr int64_t kBytesAhead = 4 * kBlockBytes;
+constexpr size_t kRecordsAhead = 256;
 
 std::string read_whole(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -47,28 +51,36 @@ std::unique_ptr<Dataset> open_source(const PrepareOptions& options,
 }
 
 struct MappedRecord {
+  Record record;
   std::vector<Sample> samples;
-  bool begins_document = true;
   std::exception_ptr error;
 };
 
-// Tokenising is nearly all of the work, and records are independent.
-std::vector<MappedRecord> map_block(std::vector<Record>& records,
-                                    const SampleMapper& mapper) {
-  std::vector<MappedRecord> mapped(records.size());
-  const auto size = static_cast<int64_t>(records.size());
+// A block that was read ahead, and where reading goes on behind it.
+struct Block {
+  std::vector<MappedRecord> records;
+  int64_t next_unit = 0;
+  int64_t next_block = 0;
+};
+
+// Tokenising is nearly all of the work, and records are independent: those of
+// several blocks at once, as one text file may be a block of one record.
+void map_blocks(std::deque<Block>& blocks, const SampleMapper& mapper) {
+  std::vector<MappedRecord*> all;
+  for (Block& block : blocks)
+    for (MappedRecord& each : block.records) all.push_back(&each);
+  const auto size = static_cast<int64_t>(all.size());
 #pragma omp parallel for schedule(dynamic)
   for (int64_t i = 0; i < size; ++i) {
-    const auto at = static_cast<size_t>(i);
-    mapped[at].begins_document = records[at].begins_document;
+    MappedRecord& each = *all[static_cast<size_t>(i)];
     try {
-      mapper.map(records[at], mapped[at].samples);
+      mapper.map(each.record, each.samples);
+      each.record.content = {};
     } catch (...) {
       // Leaves the parallel region and is judged in order below.
-      mapped[at].error = std::current_exception();
+      each.error = std::current_exception();
     }
   }
-  return mapped;
 }
 
 class Preparation {
@@ -176,37 +188,65 @@ class Preparation {
 
   // The next block into `writer`; false, and complete, behind the last.
   bool next(TokenFileWriter& writer) {
-    while (next_unit_ < dataset_->num_units()) {
-      if (!reader_) {
-        reader_ = dataset_->open(next_unit_);
-        for (int64_t i = 0; i < next_block_; ++i) reader_->skip_block();
-      }
-      std::vector<Record> records;
-      if (reader_->next_block(records)) {
-        ++next_block_;
-        add(records, writer);
-        return true;
-      }
-      reader_.reset();
-      ++next_unit_;
+    if (ahead_.empty()) read_ahead();
+    if (ahead_.empty()) {
+      next_unit_ = dataset_->num_units();
       next_block_ = 0;
+      is_complete_ = true;
+      return false;
     }
-    is_complete_ = true;
-    return false;
+    const Block block = std::move(ahead_.front());
+    ahead_.pop_front();
+    add(block, writer);
+    next_unit_ = block.next_unit;
+    next_block_ = block.next_block;
+    return true;
   }
 
-  void add(std::vector<Record>& records, TokenFileWriter& writer) {
-    const std::vector<MappedRecord> mapped = map_block(records, mapper_);
-    for (size_t i = 0; i < mapped.size(); ++i) {
-      if (mapped[i].error) {
-        judge(mapped[i].error, records[i].place);
+  // Fills ahead_, from next_unit_ and next_block_ on. How much of it does not
+  // change what is written.
+  void read_ahead() {
+    int64_t unit = next_unit_;
+    int64_t block = next_block_;
+    int64_t num_bytes = 0;
+    size_t num_records = 0;
+    while (unit < dataset_->num_units() && num_bytes < kBytesAhead &&
+           num_records < kRecordsAhead) {
+      if (!reader_) {
+        reader_ = dataset_->open(unit);
+        reader_->skip_to(0, block);
+      }
+      std::vector<Record> records;
+      if (!reader_->next_block(records)) {
+        reader_.reset();
+        ++unit;
+        block = 0;
         continue;
       }
-      for (const Sample& sample : mapped[i].samples) {
+      block = reader_->name_behind(block);
+      Block& ahead = ahead_.emplace_back();
+      ahead.next_unit = unit;
+      ahead.next_block = block;
+      for (Record& record : records) {
+        num_bytes += static_cast<int64_t>(record.content.size());
+        ahead.records.emplace_back().record = std::move(record);
+      }
+      num_records += records.size();
+    }
+    map_blocks(ahead_, mapper_);
+  }
+
+  void add(const Block& block, TokenFileWriter& writer) {
+    for (const MappedRecord& each : block.records) {
+      if (each.error) {
+        judge(each.error, each.record.place);
+        continue;
+      }
+      for (const Sample& sample : each.samples) {
         TITAN_USER_CHECK(sample.is_target.empty(),
                          "[data prepare] samples with masked targets: token "
                          "files hold plain text. Train on the JSONL itself");
-        writer.append(sample.ids, mapped[i].begins_document);
+        writer.append(sample.ids, each.record.begins_document);
       }
     }
   }
@@ -238,7 +278,8 @@ class Preparation {
   int token_bytes_;
   std::unique_ptr<Dataset> dataset_;
   Json shards_ = Json::array();
-  std::unique_ptr<UnitReader> reader_;
+  std::unique_ptr<UnitReader> reader_;  // Behind the last block of ahead_.
+  std::deque<Block> ahead_;
   int64_t next_unit_ = 0;
   int64_t next_block_ = 0;
   bool is_complete_ = false;
