@@ -96,6 +96,32 @@ TEST_CASE("a conversation without an answer is left out and counted") {
   for (const int64_t targets : facts.targets) CHECK(targets == 8 * (6 + 3));
 }
 
+// Case DAT-15: nothing but a system message anywhere leaves nothing to learn,
+// which is said before any step; an empty answer is its end-of-turn alone.
+TEST_CASE("no answer at all is an error, an empty one its end token") {
+  const ScratchFolder folder;
+  const std::string chat_template =
+      "data.chat.template=" + folder.write("chat.jinja", kPlain);
+  const std::string silent =
+      folder.write("silent.jsonl",
+                   R"({"messages": [{"role": "system", "content": "Hush."}]})");
+  CHECK_THROWS_WITH(SmallRun(chat_recipe(silent, {chat_template})).run(),
+                    Contains("nothing to train on"));
+  std::string lines;
+  for (int i = 0; i < 20; ++i)
+    lines += text(R"({"messages": [{"role": "user", "content": ")",
+                  i,
+                  R"("}, {"role": "assistant", "content": ""}]})",
+                  '\n');
+  const RunFacts facts =
+      SmallRun(chat_recipe(folder.write("empty.jsonl", lines),
+                           {chat_template, "data.packing=none"}))
+          .run();
+  // Eight rows of one conversation; of "<u>1.<a>." the last byte is learnt.
+  for (const int64_t targets : facts.targets) CHECK(targets == 8);
+  for (const double loss : facts.losses) CHECK(std::isfinite(loss));
+}
+
 // Case DAT-16: what is longer than a row leaves no tail without its prompt, and
 // a prompt that fills the row leaves no empty mask.
 TEST_CASE("conversations longer than a row are truncated or dropped whole") {

@@ -135,4 +135,29 @@ TEST_CASE("decomposed Hangul goes through a character map as in tokenizers") {
   FAIL("no variant xlmr");
 }
 
+// Case DAT-20: a post-processor's add_prefix_space, which is true where nothing
+// is said, is about offsets and puts no space before a text.
+TEST_CASE("byte-level texts get no space that add_prefix_space denies") {
+  Json json = {
+      {"model",
+       {{"type", "BPE"},
+        {"vocab",
+         {{"\xC4\xA0", 0},
+          {"a", 1},
+          {"\xC4\xA0"
+           "a",
+           2}}},
+        {"merges", {"\xC4\xA0 a"}}}},
+      {"pre_tokenizer", {{"type", "ByteLevel"}, {"add_prefix_space", false}}},
+      {"post_processor", {{"type", "ByteLevel"}}}};
+  const auto tokenizer = read_json(json);
+  CHECK(tokenizer->encode("a", false, false) == Ids{1});
+  CHECK(tokenizer->encode(" a", false, false) == Ids{2});
+  CHECK(tokenizer->encode("  a", false, false) == Ids{0, 2});
+  json["pre_tokenizer"]["add_prefix_space"] = true;
+  const auto prefixing = read_json(json);
+  CHECK(prefixing->encode("a", false, false) == Ids{2});
+  CHECK(prefixing->encode(" a", false, false) == Ids{2});
+}
+
 }  // namespace titan::cases

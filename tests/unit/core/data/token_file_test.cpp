@@ -193,13 +193,19 @@ TEST_CASE("no token of a shard's end is lost, on any rank (DAT-10)", "[unit]") {
   options.tokens_per_microbatch = 16;
   const auto tokenizer = titan::load_tokenizer("bytes");
   titan::test::Ranks ranks(options, 4, *tokenizer);
+  titan::test::Ranks single(options, 1, *tokenizer);
   std::vector<int64_t> seen, targets;
-  while (!ranks.has_ended())
-    for (const auto& row : ranks.step(1))
+  while (!ranks.has_ended()) {
+    const auto rows = ranks.step(1);
+    // Ranks cannot differ in when they change shards: a step has the rows that
+    // it would have on one.
+    CHECK(rows == single.step(4));
+    for (const auto& row : rows)
       for (size_t t = 0; t < row.tokens.size(); ++t) {
         if (row.tokens[t] != 0) seen.push_back(row.tokens[t]);
         if (row.labels[t] >= 0) targets.push_back(row.labels[t]);
       }
+  }
   std::sort(seen.begin(), seen.end());
   std::sort(targets.begin(), targets.end());
   REQUIRE(seen.size() == 160);
