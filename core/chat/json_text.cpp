@@ -46,9 +46,7 @@ void append_string(std::string_view text, bool ensure_ascii, std::string& out) {
     const std::string_view escape = short_escape(code_point);
     if (!escape.empty()) {
       out += escape;
-    } else if (code_point < 0x20) {
-      append_code_unit(code_point, out);
-    } else if (code_point < 0x7F || !ensure_ascii) {
+    } else if (code_point >= 0x20 && (code_point < 0x7F || !ensure_ascii)) {
       out.append(text, begin, position - begin);
     } else if (code_point <= 0xFFFF) {
       append_code_unit(code_point, out);

@@ -62,7 +62,7 @@ std::optional<int64_t> parse_integer(const std::string& text, int base) {
 
 Value to_integer(const Value& input, Arguments arguments, Budget&) {
   const Parameters given("int", arguments, {"default", "base"});
-  const Value otherwise = given.find(0) ? given.value(0) : Value(0);
+  Value otherwise = given.find(0) ? given.value(0) : Value(0);
   const int64_t base = given.integer(1, 10);
   if (base < 2 || base > 36) fail("int: expected a base of 2 to 36");
   if (input.is_undefined()) fail(input.undefined_text());
@@ -82,7 +82,7 @@ Value to_integer(const Value& input, Arguments arguments, Budget&) {
 
 Value to_float(const Value& input, Arguments arguments, Budget&) {
   const Parameters given("float", arguments, {"default"});
-  const Value otherwise = given.find(0) ? given.value(0) : Value(0.0);
+  Value otherwise = given.find(0) ? given.value(0) : Value(0.0);
   if (input.is_undefined()) fail(input.undefined_text());
   if (input.is_number()) return input.number();
   if (!input.is_string()) return otherwise;

@@ -182,7 +182,8 @@ int inspect(const CheckpointOptions& options) {
 // Every byte of one checkpoint; the fault found, or nothing.
 std::string fault_of(const ckpt::FileSystem& files, const fs::path& path) {
   try {
-    ckpt::CheckpointReader(path, ckpt::Verification::kChecksums, files);
+    const ckpt::CheckpointReader reads_it(
+        path, ckpt::Verification::kChecksums, files);
     return {};
   } catch (const UserError& error) {
     return error.what();

@@ -12,18 +12,18 @@ namespace {
 constexpr std::string_view kAlphabet =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-constexpr std::array<int8_t, 256> make_values() {
-  std::array<int8_t, 256> values{};
-  for (int8_t& value : values) value = -1;
+constexpr std::array<int16_t, 256> make_values() {
+  std::array<int16_t, 256> values{};
+  for (int16_t& value : values) value = -1;
   for (size_t i = 0; i < kAlphabet.size(); ++i)
-    values[static_cast<unsigned char>(kAlphabet[i])] = static_cast<int8_t>(i);
+    values[static_cast<unsigned char>(kAlphabet[i])] = static_cast<int16_t>(i);
   return values;
 }
 
 }  // namespace
 
 std::string decode_base64(std::string_view text, const std::string& where) {
-  static constexpr std::array<int8_t, 256> kValues = make_values();
+  static constexpr std::array<int16_t, 256> kValues = make_values();
   for (int padding = 0; padding < 2 && text.ends_with('='); ++padding)
     text.remove_suffix(1);
   TITAN_USER_CHECK(text.size() % 4 != 1,

@@ -15,8 +15,8 @@ namespace titan {
 namespace {
 
 // The JIT's default stack is 32 KiB; a run of one million spaces needs more.
-constexpr size_t kInitialStackBytes = 32 * 1024;
-constexpr size_t kMaxStackBytes = 64 * 1024 * 1024;
+constexpr size_t kInitialStackBytes = size_t{32} << 10;
+constexpr size_t kMaxStackBytes = size_t{64} << 20;
 
 std::string pcre2_message(int code) {
   PCRE2_UCHAR buffer[256];

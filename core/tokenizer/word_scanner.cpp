@@ -26,8 +26,8 @@ constexpr std::array<uint8_t, 128> make_ascii() {
   for (int c = 'a'; c <= 'z'; ++c) classes[c] = kLetter;
   for (int c = 'A'; c <= 'Z'; ++c) classes[c] = kLetter;
   for (int c = '0'; c <= '9'; ++c) classes[c] = kNumber;
-  for (const int c : {'\t', '\v', '\f', ' '}) classes[c] = kSpace;
-  for (const int c : {'\r', '\n'}) classes[c] = kSpace | kNewline;
+  for (const unsigned char c : {'\t', '\v', '\f', ' '}) classes[c] = kSpace;
+  for (const unsigned char c : {'\r', '\n'}) classes[c] = kSpace | kNewline;
   return classes;
 }
 
