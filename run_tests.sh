@@ -5,7 +5,8 @@
 # is 0 only if all passed, and then ctest's summary is the last thing printed.
 # usage: ./run_tests.sh [--full] [ctest options]
 #   --full  also LibTorch 2.15, all tests under the address and thread
-#           sanitizers, clang-tidy, long fuzzing; report in bench/results
+#           sanitizers, clang-tidy, long fuzzing, converting 16 GB; report in
+#           bench/results
 # example: ./run_tests.sh -R unit_cli
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -14,7 +15,7 @@ is_full=no
 ctest_options=()
 for argument in "$@"; do
   case $argument in
-    -h | --help) sed -n '3,9s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '3,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
     --full) is_full=yes ;;
     *) ctest_options+=("$argument") ;;
   esac
@@ -95,6 +96,12 @@ long_fuzz() {
     TITAN_FUZZ_SECONDS=${TITAN_FUZZ_SECONDS:-300} tests_of fuzz -L fuzz
 }
 
+# 16 GB in Llama 3 8B's shape, 32 GB of disk: 1 GiB of memory must do.
+convert_8b() {
+  bench/convert_memory build/release/bin/titan build/convert_8b 8b 1024 \
+    hf titan-weights
+}
+
 write_report() {
   local report i
   report=bench/results/tests_$(date +%Y-%m-%d).md
@@ -140,6 +147,7 @@ if step build scripts/build release; then
     step tsan thread_sanitizer
     step tidy scripts/check_tidy
     step fuzz long_fuzz
+    step convert_8b convert_8b
   fi
   step tests tests_of release ${ctest_options[@]+"${ctest_options[@]}"}
 fi
