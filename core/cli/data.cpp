@@ -10,11 +10,13 @@
 
 #include "core/cli/commands.h"
 #include "core/cli/session_options.h"
+#include "core/config/document.h"
 #include "core/config/value.h"
 #include "core/data/prepare.h"
 #include "core/data/stream.h"
 #include "core/dist/mesh.h"
 #include "core/observe/log.h"
+#include "core/plugin/plugin_dataset.h"
 #include "core/tokenizer/tokenizer.h"
 #include "core/tokenizer/utf8.h"
 #include "core/train/assemble.h"
@@ -34,6 +36,8 @@ struct InspectOptions {
 
 struct PrepareCommand {
   PrepareOptions options;
+  train::SessionOptions session;
+  std::string config = "{}";
   std::string tokenizer = "bytes";
   std::string on_bad_line = "error";
   bool add_bos = false;
@@ -148,7 +152,31 @@ void show_progress(const PrepareProgress& now) {
                      " files"));
 }
 
-void run_prepare(const PrepareCommand& command) {
+// The plugin that --use names, if it names one, with the keys of --config.
+std::unique_ptr<train::PluginHost> open_plugin(PrepareCommand& command) {
+  const std::string& use = command.options.use;
+  if (use == "text" || use == "jsonl") {
+    TITAN_USER_CHECK(command.config == "{}",
+                     "[--config] expected a plugin's dataset in --use, got ",
+                     use);
+    return nullptr;
+  }
+  plugin::SearchOptions search;
+  search.files = command.session.plugin_files;
+  search.folders = command.session.plugin_folders;
+  auto host = std::make_unique<train::PluginHost>(search);
+  const plugin::Component& component =
+      host->plugins.require(plugin::kDatasetKind, use);
+  command.options.opener = std::make_shared<plugin::PluginDatasetOpener>(
+      component,
+      train::complete_config(component,
+                             config::parse_yaml(command.config, "--config")),
+      "--config");
+  return host;
+}
+
+void run_prepare(PrepareCommand& command) {
+  const std::unique_ptr<train::PluginHost> host = open_plugin(command);
   const auto tokenizer = load_tokenizer(command.tokenizer);
   const bool add_eos =
       tokenizer->eos_id().has_value() && !command.leaves_eos_out;
@@ -214,9 +242,14 @@ void add_prepare(Command& data, int& exit_code) {
   command->add_option("--tokenizer",
                       prepare->tokenizer,
                       "Folder with tokenizer.json, or bytes");
-  command->add_option("--use", prepare->options.use, "text or jsonl")
-      ->one_of({"text", "jsonl"});
+  command->add_option("--use",
+                      prepare->options.use,
+                      "text, jsonl, or the id of a plugin's dataset");
   command->add_option("--field", prepare->options.field, "JSONL: the text");
+  command->add_option("--config",
+                      prepare->config,
+                      "Keys of the plugin's dataset, such as {text: body}");
+  add_plugin_options(*command, prepare->session);
   command->add_option("--on-bad-line", prepare->on_bad_line, "error or skip");
   command
       ->add_option("--tokens-per-file",

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/checkpoint/checksum.h"
-#include "core/data/file_list.h"
+#include "core/data/options.h"
 #include "core/data/read_report.h"
 #include "core/data/token_file.h"
 
@@ -37,15 +37,28 @@ std::string read_whole(const std::string& path) {
 std::unique_ptr<Dataset> open_source(const PrepareOptions& options,
                                      const SampleMapper& mapper,
                                      ReadReport& report) {
+  TITAN_USER_CHECK(
+      options.opener || options.use == "text" || options.use == "jsonl",
+      "[data prepare] expected text, jsonl or the id of a plugin's dataset, "
+      "got ",
+      options.use);
   DatasetOptions dataset;
-  dataset.files = expand_files(options.files, endings_for(options.use));
+  dataset.files = expand_source_files(
+      {.use = options.use, .files = {}, .opener = options.opener},
+      options.files);
   dataset.field = mapper.reads_json() ? "" : options.field;
   dataset.block_bytes = kBlockBytes;
   dataset.keeps_whole = true;
   dataset.report = &report;
-  TITAN_USER_CHECK(options.use == "text" || options.use == "jsonl",
-                   "[data prepare] expected text or jsonl, got ",
-                   options.use);
+  if (options.opener) {
+    auto opened = options.opener->open(dataset);
+    TITAN_USER_CHECK(opened->content() != RecordContent::kMessages,
+                     "[data prepare] conversations have tokens that are no "
+                     "targets: token files hold plain text. Train on ",
+                     options.use,
+                     " itself");
+    return opened;
+  }
   return options.use == "text" ? open_text_dataset(dataset)
                                : open_jsonl_dataset(dataset);
 }

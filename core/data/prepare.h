@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "core/checkpoint/storage.h"
@@ -13,7 +14,9 @@
 namespace titan {
 
 struct PrepareOptions {
-  std::string use = "text";  ///< text or jsonl.
+  std::string use = "text";  ///< text, jsonl, or a plugin's id.
+  /// Of `use`, where that is a plugin's.
+  std::shared_ptr<const DatasetOpener> opener = nullptr;
   std::vector<std::string> files;
   std::string field = "text";
   std::string folder;                     ///< To write; made where absent.

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "core/plugin/plugin_dataset.h"
+
 namespace titan::plugin {
 namespace {
 
@@ -47,6 +49,16 @@ void add_recipe_components(const PluginRegistry& plugins,
                            config::SchemaRegistry& registry) {
   for (const Component* component : plugins.components(""))
     add_recipe_component(*component, registry);
+  for (const PluginStatus& status : plugins.list()) {
+    if (status.state != State::kAvailable || !status.manifest) continue;
+    for (const ManifestComponent& waiting : status.manifest->components)
+      if (waiting.kind == kDatasetKind)
+        registry.add_component(waiting.kind,
+                               waiting.id,
+                               waiting.config_schema.empty()
+                                   ? kNoOptions
+                                   : std::string_view(waiting.config_schema));
+  }
 }
 
 }  // namespace titan::plugin

@@ -18,7 +18,8 @@ std::string_view recipe_schema(const Component& component);
 void add_recipe_component(const Component& component,
                           config::SchemaRegistry& registry);
 
-/// Adds every loaded component.
+/// Adds every loaded component, and the datasets that wait for a recipe to name
+/// them (registry.h): a recipe may, and hints to the nearest id know them.
 void add_recipe_components(const PluginRegistry& plugins,
                            config::SchemaRegistry& registry);
 

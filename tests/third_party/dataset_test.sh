@@ -51,8 +51,15 @@ expect 0 "final: step=20" titan train acme/proteins.yaml \
 # An option that the plugin does not have, and a dataset that nobody has.
 expect 2 "data.sources[0].config.header] unknown key" titan train \
   acme/proteins.yaml --set 'data.sources=[{use: acme.fasta, files: [acme], config: {header: true}}]'
-expect 2 "dataset is not known: expected one of" titan train \
+expect 2 "Did you mean acme.fasta?" titan train \
   acme/proteins.yaml --set data.sources=[] --set data.use=acme.fastq
+
+# Prepared once, for use: tokens.
+rm acme/broken.fa
+expect 0 "of 3 documents in 1 files" titan data prepare acme --out prepared \
+  --use acme.fasta --config '{with_header: true}' --plugin-path acme/build
+expect 2 "[header] unknown key" titan data prepare acme --out other --use acme.fasta \
+  --config '{header: true}' --plugin-path acme/build
 
 # CMake, as the README has it.
 rm -r acme/build

@@ -2,6 +2,7 @@
 #include "core/data/prepare.h"
 
 #include <catch2/catch.hpp>
+#include <omp.h>
 
 #include <titan/error.h>
 
@@ -63,6 +64,31 @@ TEST_CASE("prepared text has the tokens of the text itself", "[unit]") {
   CHECK(ids == tokenizer->encode(read_file(kShakespeare), false, true));
   CHECK(file.num_documents() == 1);
   CHECK(prepared.progress.num_tokens == file.num_tokens());
+}
+
+TEST_CASE("prepared files do not depend on the number of threads", "[unit]") {
+  const TemporaryFolder folder;
+  const auto tokenizer = titan::load_tokenizer(kTokenizer);
+  const int usual = omp_get_max_threads();
+  for (const std::string use : {"text", "jsonl"}) {
+    titan::PrepareOptions options;
+    options.use = use;
+    for (int i = 0; i < 8; ++i) {
+      const std::string lines = jsonl_of(60, 40, "d" + std::to_string(i));
+      options.files.push_back(
+          folder.write(use + std::to_string(i) + ".x", lines));
+    }
+    options.tokens_per_file = 1500;
+    std::map<int, Prepared> by_threads;
+    for (const int threads : {1, 4}) {
+      omp_set_num_threads(threads);
+      options.folder = folder.path() + "/" + use + std::to_string(threads);
+      by_threads[threads] = prepare(options, *tokenizer);
+    }
+    CHECK(by_threads[1].progress.num_files >= 3);
+    CHECK(by_threads[1].files == by_threads[4].files);
+  }
+  omp_set_num_threads(usual);
 }
 
 TEST_CASE("preparing that was stopped ends in the same files", "[unit]") {
