@@ -68,15 +68,17 @@ std::vector<Shard> split_into_shards(const std::vector<TensorSource>& tensors,
 }
 
 // "model-00001-of-00002.safetensors", or "model.safetensors" when alone.
-std::string shard_name(std::size_t index, std::size_t count) {
-  if (count == 1) return "model.safetensors";
+std::string shard_name(const std::string& stem,
+                       std::size_t index,
+                       std::size_t count) {
+  if (count == 1) return stem + ".safetensors";
   const auto padded = [](std::size_t number) {
     std::string digits = text(number);
     if (digits.size() < 5) digits.insert(0, 5 - digits.size(), '0');
     return digits;
   };
   return text(
-      "model-", padded(index + 1), "-of-", padded(count), ".safetensors");
+      stem, '-', padded(index + 1), "-of-", padded(count), ".safetensors");
 }
 
 void require_distinct_names(const fs::path& path,
@@ -101,7 +103,7 @@ void write_weights(FileSystem& files,
   std::int64_t total_bytes = 0;
   auto weight_map = nlohmann::json::object();
   for (std::size_t i = 0; i < shards.size(); ++i) {
-    const std::string name = shard_name(i, shards.size());
+    const std::string name = shard_name(content.stem, i, shards.size());
     write_safetensors(files, folder / name, shards[i], metadata);
     for (const TensorSource& tensor : shards[i]) {
       weight_map[tensor.spec.name] = name;
@@ -111,8 +113,9 @@ void write_weights(FileSystem& files,
   if (shards.size() == 1) return;
   const nlohmann::json index = {{"metadata", {{"total_size", total_bytes}}},
                                 {"weight_map", std::move(weight_map)}};
-  write_file(
-      files, folder / "model.safetensors.index.json", index.dump(2) + '\n');
+  write_file(files,
+             folder / (content.stem + ".safetensors.index.json"),
+             index.dump(2) + '\n');
 }
 
 void write_other_files(FileSystem& files,

@@ -20,6 +20,7 @@ struct HfFolder {
   std::string generation_config_json;              // empty: no such file
   std::map<std::string, std::string> other_files;  // name to content: tokenizer
   std::vector<TensorSource> tensors;
+  std::string stem = "model";                    // of the weights' files
   std::int64_t max_shard_bytes = 5'000'000'000;  // Hugging Face's default
   bool has_titan_names = false;  // of our modules: said in every file
 };

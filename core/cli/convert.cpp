@@ -183,6 +183,7 @@ void convert(ConvertOptions options) {
                             !fs::exists(target.config_folder / "config.json");
   if (becomes_native || becomes_hf || options.to == "titan" || needs_config)
     open_model(options, target);
+  if (becomes_hf) tensors = train::merge_adapters(*target.model, tensors);
   if (options.dtype.empty() && becomes_native)
     tensors = ckpt::decode_block_scaled(std::move(tensors), ckpt::Dtype::kBf16);
   if (target.dtype)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How training goes: training, optimizer, schedule, ema, precision, recompute.
+// How training goes: training, optimizer, schedule, adapter, ema, precision,
+// recompute.
 #include "core/config/recipe_schema.h"
 
 namespace titan::config {
@@ -87,6 +88,17 @@ constexpr std::string_view kRecompute = R"json({
       "description": "glob over item names, such as layers.*: the items that compute again (with a mode only); null: every block"}
   }})json";
 
+constexpr std::string_view kAdapter = R"json({
+  "type": "object", "x-group": "behavior", "x-component": "transform",
+  "description": "Adapters that are trained in place of the model's own weights; docs/finetuning.md. Keys of `config`: `titan plugin inspect`.",
+  "properties": {
+    "use": {"type": ["string", "null"], "default": null, "description": "id of the transform, such as titan.lora; null: none"},
+    "config": {"type": "object", "additionalProperties": true, "description": "keys of the transform's own schema, such as rank"},
+    "initial": {"type": ["string", "null"], "format": "path", "default": null,
+      "description": "folder with an adapter in the layout of PEFT to start from when nothing is resumed"},
+    "export": {"type": "boolean", "default": true, "description": "write the last adapter into run_folder/adapter, in the layout of PEFT"}
+  }})json";
+
 constexpr std::string_view kEma = R"json({
   "type": "object", "x-group": "behavior",
   "description": "A running average of the weights beside them; docs/finetuning.md.",
@@ -98,7 +110,7 @@ constexpr std::string_view kEma = R"json({
     "every": {"type": "integer", "minimum": 1, "default": 1, "x-unit": "steps",
       "description": "steps between two updates of the average"},
     "validate": {"type": "boolean", "default": false, "description": "validate with the averaged weights"},
-    "export": {"type": "boolean", "default": false, "description": "checkpoint.export_hf writes the averaged weights"}
+    "export": {"type": "boolean", "default": false, "description": "what is exported is of the averaged weights"}
   }})json";
 
 }  // namespace
@@ -107,6 +119,7 @@ void add_run_sections(SchemaRegistry& registry) {
   registry.add_section("training", kTraining, true);
   registry.add_section("optimizer", kOptimizer, true);
   registry.add_section("schedule", kSchedule);
+  registry.add_section("adapter", kAdapter);
   registry.add_section("ema", kEma);
   registry.add_section("precision", kPrecision);
   registry.add_section("recompute", kRecompute);

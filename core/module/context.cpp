@@ -44,7 +44,12 @@ std::vector<at::Tensor> Context::call(Module& module,
                                       size_t num_out) {
   if (module.is_leaf()) return invoke(*module.leaf_site, std::move(in));
   if (transitions_ != nullptr) transitions_->before(module, in);
-  std::vector<at::Tensor> out = run_composite(module, in, num_out);
+  TITAN_USER_CHECK(module.code != nullptr,
+                   "[model ",
+                   module.fqn,
+                   "] call: expected a module with code, got a container");
+  std::vector<at::Tensor> out =
+      run_code(*module.code, module.self, module.fqn, in, num_out);
   if (transitions_ != nullptr) transitions_->after(module, out);
   return out;
 }
@@ -56,6 +61,10 @@ std::vector<at::Tensor> Context::invoke(Site& site,
   const Span span(site.span_name);
   Transitions* transitions = site.leaf != nullptr ? transitions_ : nullptr;
   if (transitions != nullptr) transitions->before(*site.leaf, in);
+  const Adapter* adapter =
+      site.leaf != nullptr ? site.leaf->adapter.get() : nullptr;
+  std::vector<at::Tensor> adapted;
+  if (adapter != nullptr) adapted = in;
   std::vector<at::Tensor> out;
   const bool is_done =
       transitions != nullptr && transitions->run_leaf(*site.leaf, in, out);
@@ -68,7 +77,10 @@ std::vector<at::Tensor> Context::invoke(Site& site,
   }
   if (observer_ && !out.empty()) observer_(site.span_name, out.front());
   if (transitions != nullptr) transitions->after(*site.leaf, out);
-  return out;
+  if (adapter == nullptr) return out;
+  adapted.insert(adapted.end(), out.begin(), out.end());
+  return run_code(
+      adapter->code, adapter->self, site.leaf->fqn, adapted, out.size());
 }
 
 void Context::extend_with_cache(const Site& site, std::vector<at::Tensor>& in) {
@@ -81,34 +93,30 @@ void Context::extend_with_cache(const Site& site, std::vector<at::Tensor>& in) {
   past = {in[1], in[2]};
 }
 
-std::vector<at::Tensor> Context::run_composite(
-    Module& module,
-    const std::vector<at::Tensor>& in,
-    size_t num_out) {
-  TITAN_USER_CHECK(module.code != nullptr,
-                   "[model ",
-                   module.fqn,
-                   "] call: expected a module with code, got a container");
+std::vector<at::Tensor> Context::run_code(const titan_module_class& code,
+                                          void* self,
+                                          const std::string& fqn,
+                                          const std::vector<at::Tensor>& in,
+                                          size_t num_out) {
   std::vector<titan_tensor> handles;
   handles.reserve(in.size());
   for (const at::Tensor& tensor : in) handles.push_back(op::lend(tensor));
   std::vector<titan_tensor> results(num_out, nullptr);
   titan_error error = plugin::make_error();
-  const int32_t code =
-      module.code->forward(module.self,
-                           as_abi(),
-                           handles.data(),
-                           static_cast<uint32_t>(handles.size()),
-                           results.data(),
-                           static_cast<uint32_t>(num_out),
-                           &error);
+  const int32_t status = code.forward(self,
+                                      as_abi(),
+                                      handles.data(),
+                                      static_cast<uint32_t>(handles.size()),
+                                      results.data(),
+                                      static_cast<uint32_t>(num_out),
+                                      &error);
   std::vector<at::Tensor> out;
   for (titan_tensor handle : results) {
     if (handle == nullptr) break;
     out.push_back(op::borrow(handle));
     op::tensor_api().release(handle);
   }
-  plugin::check_call(code, error, module.fqn);
+  plugin::check_call(status, error, fqn);
   return out;
 }
 

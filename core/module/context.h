@@ -118,9 +118,11 @@ class Context {
   titan_context* as_abi() { return reinterpret_cast<titan_context*>(this); }
 
  private:
-  std::vector<at::Tensor> run_composite(Module& module,
-                                        const std::vector<at::Tensor>& in,
-                                        size_t num_out);
+  std::vector<at::Tensor> run_code(const titan_module_class& code,
+                                   void* self,
+                                   const std::string& fqn,
+                                   const std::vector<at::Tensor>& in,
+                                   size_t num_out);
   void extend_with_cache(const Site& site, std::vector<at::Tensor>& in);
 
   ParameterSource& parameters_;

@@ -69,6 +69,12 @@ Model::~Model() {
   table_.destroy(object_);
 }
 
+void Model::apply(std::unique_ptr<Transform> transform) {
+  TITAN_CHECK(transform_ == nullptr, "[model] a second transform");
+  transform_ = std::move(transform);
+  transform_->apply(tree_);
+}
+
 double Model::flops_per_token(int64_t seq_len) const {
   double flops = 0;
   titan_error error = make_error();

@@ -10,6 +10,7 @@
 #include <titan/abi.h>
 
 #include "core/config/component_config.h"
+#include "core/module/transform.h"
 #include "core/module/tree.h"
 
 namespace titan::module {
@@ -42,6 +43,11 @@ class Model {
   const ModuleTree& tree() const { return tree_; }
   const config::Value& config() const { return config_.value(); }
 
+  /// Lets the transform edit the tree. At most one, before anything is planned.
+  void apply(std::unique_ptr<Transform> transform);
+  /// Null when there is none.
+  const Transform* transform() const { return transform_.get(); }
+
   /// Forward + backward, per token (the model's own formula).
   double flops_per_token(int64_t seq_len) const;
   /// config.json for Hugging Face, as JSON text.
@@ -54,6 +60,7 @@ class Model {
   std::string id_;
   config::ComponentConfig config_;
   titan_object* object_ = nullptr;
+  std::unique_ptr<Transform> transform_;  // its code outlives the tree
   ModuleTree tree_;
 };
 

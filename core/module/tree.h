@@ -51,6 +51,7 @@ struct Parameter {
   Module* owner = nullptr;
   int64_t index = 0;  // position in ModuleTree::parameters
   bool is_trainable = true;
+  const Module* adapts = nullptr;  // a transform's: the leaf it was added to
 
   int64_t num_elements() const;
 };
@@ -70,6 +71,15 @@ struct Site {
   const char* span_name = "";  // FQN and site, for traces; lives for ever
 };
 
+/// What a transform has a leaf followed by (abi/transform.h).
+struct Adapter {
+  titan_module_class code = {};
+  std::string label;  // code's name
+  void* self = nullptr;
+  bool derives = false;                // some first values follow from the leaf
+  std::vector<Parameter*> parameters;  // in the order they were added
+};
+
 /// A composite (class with code), a leaf (one op and its parameters) or a plain
 /// container.
 struct Module {
@@ -82,6 +92,7 @@ struct Module {
   void* self = nullptr;                            // composite
   std::unique_ptr<Site> leaf_site;                 // leaf
   std::vector<Parameter*> parameters;              // leaf: in the op's order
+  std::unique_ptr<Adapter> adapter;                // leaf: what runs after it
   std::vector<std::unique_ptr<Site>> sites;        // composite: bare op sites
   int64_t index = 0;  // position in ModuleTree::modules
 

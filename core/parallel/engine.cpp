@@ -269,8 +269,12 @@ at::Tensor ParameterEngine::gradient(const LocalPart& part) const {
   return bucket.gradient.narrow(0, start, count);
 }
 
-void ParameterEngine::initialise(uint64_t seed) {
-  const std::vector<DrawPiece> pieces = draw_pieces(parts_);
+void ParameterEngine::initialise(uint64_t seed, const Choice& is_wanted) {
+  std::vector<DrawPiece> pieces = draw_pieces(parts_);
+  if (is_wanted)
+    std::erase_if(pieces, [&](const DrawPiece& piece) {
+      return !is_wanted(*parts_[piece.part].parameter);
+    });
   std::vector<at::Tensor> masters;
   for (const LocalPart& part : parts_) masters.push_back(master(part));
   // One parallel region for all: with one per parameter, a core that is busy

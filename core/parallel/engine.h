@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -58,8 +59,10 @@ class ParameterEngine final : public module::ParameterSource {
                   const Precision& precision);
   ~ParameterEngine() override;
 
-  /// Values by (seed, FQN, index): the same under every layout.
-  void initialise(uint64_t seed);
+  /// Values by (seed, FQN, index): the same under every layout. Of those that
+  /// `is_wanted`, when given.
+  using Choice = std::function<bool(const module::Parameter&)>;
+  void initialise(uint64_t seed, const Choice& is_wanted = nullptr);
 
   const std::vector<LocalPart>& parts() const { return parts_; }
   /// Null when the parameter belongs to another stage.

@@ -9,6 +9,7 @@
 
 #include <titan/abi/dataset.h>
 #include <titan/abi/storage.h>
+#include <titan/abi/transform.h>
 #include <titan/error.h>
 
 #include "core/plugin/error_code.h"
@@ -27,6 +28,7 @@ constexpr std::uint32_t kOptimizerSize = 40;
 constexpr std::uint32_t kParallelSize = 48;
 constexpr std::uint32_t kStorageSize = 88;
 constexpr std::uint32_t kDatasetSize = 88;
+constexpr std::uint32_t kTransformSize = 64;
 static_assert(sizeof(titan_plugin) >= kPluginSize);
 static_assert(sizeof(titan_component) >= kComponentSize);
 static_assert(sizeof(titan_kernel_match) >= kMatchSize);
@@ -36,6 +38,7 @@ static_assert(sizeof(titan_optimizer_table) >= kOptimizerSize);
 static_assert(sizeof(titan_parallel_table) >= kParallelSize);
 static_assert(sizeof(titan_storage_table) >= kStorageSize);
 static_assert(sizeof(titan_dataset_table) >= kDatasetSize);
+static_assert(sizeof(titan_transform_table) >= kTransformSize);
 
 constexpr std::uint64_t kMaxComponents = 4096;
 constexpr std::uint64_t kMaxText = 1u << 20;
@@ -228,6 +231,17 @@ std::shared_ptr<const void> copy_dataset(const Copier& copier,
   return keep(table);
 }
 
+std::shared_ptr<const void> copy_transform(const Copier& copier,
+                                           const void* source,
+                                           const std::string& id) {
+  const auto table =
+      copier.copy<titan_transform_table>(source, kTransformSize, id);
+  copier.require(table.create, id, "create");
+  copier.require(table.destroy, id, "destroy");
+  copier.require(table.apply, id, "apply");
+  return keep(table);
+}
+
 DescribedComponent copy_component(const Copier& copier,
                                   const titan_component* source) {
   const auto component =
@@ -252,6 +266,8 @@ DescribedComponent copy_component(const Copier& copier,
     out.table = copy_storage(copier, component.table, about.id);
   else if (about.kind == "titan.dataset/1")
     out.table = copy_dataset(copier, component.table, about.id);
+  else if (about.kind == "titan.transform/1")
+    out.table = copy_transform(copier, component.table, about.id);
   else
     out.is_known_kind = false;
   return out;

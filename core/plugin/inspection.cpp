@@ -390,14 +390,15 @@ std::optional<Diagnostic> refuse_component(const ManifestComponent& component,
                                          "titan.optimizer/1",
                                          "titan.parallel/1",
                                          "titan.storage/1",
-                                         "titan.dataset/1"};
+                                         "titan.dataset/1",
+                                         "titan.transform/1"};
   if (std::find(std::begin(kKinds), std::end(kKinds), component.kind) ==
       std::end(kKinds))
     return refuse(Code::kKindRevision,
                   text("a kind that this host does not know: expected "
                        "titan.model/1, titan.kernel/1, titan.optimizer/1, "
-                       "titan.parallel/1, titan.storage/1 or titan.dataset/1, "
-                       "got ",
+                       "titan.parallel/1, titan.storage/1, titan.dataset/1 or "
+                       "titan.transform/1, got ",
                        component.kind));
   if (!component.kernel) return std::nullopt;
   if (auto what = refuse_target(*component.kernel, host))

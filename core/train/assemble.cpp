@@ -9,6 +9,7 @@
 
 #include "core/observe/log.h"
 #include "core/parallel/planner.h"
+#include "core/train/adapter.h"
 #include "core/train/chat_section.h"
 #include "core/train/data_section.h"
 #include "core/train/host_table.h"
@@ -207,12 +208,18 @@ std::unique_ptr<module::Model> make_model(Session& session) {
       session.host().plugins.find("titan.model/1", recipe.string("model.use"));
   // The flavor is merged into config already; reading it marks it.
   recipe.optional_string("model.flavor");
-  return std::make_unique<module::Model>(component.as<titan_model_table>(),
-                                         component.owner->host,
-                                         component.owner,
-                                         component.id,
-                                         recipe.value("model.config"),
-                                         session.make_selector());
+  auto model =
+      std::make_unique<module::Model>(component.as<titan_model_table>(),
+                                      component.owner->host,
+                                      component.owner,
+                                      component.id,
+                                      recipe.value("model.config"),
+                                      session.make_selector());
+  if (recipe.optional_string("adapter.use")) {
+    recipe.value("adapter.config");  // the transform reports what it leaves
+    apply_adapter(session.host(), recipe.root(), *model);
+  }
+  return model;
 }
 
 parallel::Plan make_plan(Session& session,

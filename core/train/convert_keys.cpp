@@ -178,6 +178,34 @@ TensorSource joined_source(const std::string& name, const SplitTensor& split) {
           }};
 }
 
+// A parameter of an adapted leaf as the transform merges it, when it is
+// written.
+TensorSource merged_source(const module::Model& model,
+                           const Parameter& parameter,
+                           SourceIndex& index,
+                           WeightFaults& faults) {
+  const module::Module& leaf = *parameter.owner;
+  Sources parts;
+  size_t place = 0;
+  const auto add = [&](const Parameter& part) {
+    if (&part == &parameter) place = parts.size();
+    const TensorSource* const found = index.take(part.fqn, faults);
+    if (found != nullptr) check(*found, part.shape, faults);
+    parts.push_back(found != nullptr ? *found : TensorSource());
+  };
+  for (const Parameter* part : leaf.parameters) add(*part);
+  for (const Parameter* part : leaf.adapter->parameters) add(*part);
+  return {parts[place].spec,
+          [&model, &leaf, parts, place](const ByteSink& sink) {
+            std::vector<at::Tensor> values;
+            for (const TensorSource& part : parts)
+              values.push_back(tensor_from(part));
+            const auto merged = model.transform()->merge(leaf, values);
+            put_tensor(merged[place].defined() ? merged[place] : values[place],
+                       sink);
+          }};
+}
+
 }  // namespace
 
 Sources native_from_hf(const module::Model& model, const Sources& tensors) {
@@ -203,6 +231,23 @@ Sources native_from_hf(const module::Model& model, const Sources& tensors) {
   return native;
 }
 
+Sources merge_adapters(const module::Model& model, const Sources& tensors) {
+  if (model.transform() == nullptr) return tensors;
+  SourceIndex index(tensors);
+  WeightFaults faults;
+  Sources merged;
+  for (const TensorSource& source : tensors) {
+    const Parameter* parameter = model.tree().find_parameter(source.spec.name);
+    if (parameter != nullptr && parameter->adapts != nullptr) continue;
+    if (parameter == nullptr || parameter->owner->adapter == nullptr)
+      merged.push_back(source);
+    else
+      merged.push_back(merged_source(model, *parameter, index, faults));
+  }
+  faults.require_none("convert", model.id());
+  return merged;
+}
+
 Sources hf_from_native(const module::Model& model, const Sources& tensors) {
   const auto keys = std::make_shared<const module::KeyMap>(model);
   SourceIndex index(tensors);
@@ -210,6 +255,7 @@ Sources hf_from_native(const module::Model& model, const Sources& tensors) {
   Sources hf;
   std::map<std::string, SplitTensor> splits;
   for (const auto& parameter : model.tree().parameters()) {
+    if (parameter->adapts != nullptr) continue;
     const TensorSource* const found = index.take(parameter->fqn, faults);
     if (found == nullptr) continue;
     check(*found, parameter->shape, faults);

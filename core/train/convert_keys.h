@@ -16,8 +16,12 @@ using Sources = std::vector<checkpoint::TensorSource>;
 /// every missing, unexpected and misshapen tensor. `model` is only read here.
 Sources native_from_hf(const module::Model& model, const Sources& tensors);
 
+/// Parameters with those of adapters worked into the weights that they adapt.
+/// `model` outlives the result.
+Sources merge_adapters(const module::Model& model, const Sources& tensors);
+
 /// Hugging Face's tensors out of the parameters, parts of one joined again;
-/// as strict.
+/// as strict. Adapters are merged before.
 Sources hf_from_native(const module::Model& model, const Sources& tensors);
 
 }  // namespace titan::train

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/train/export_hf.h"
 
-#include <vector>
-
 #include <ATen/ATen.h>
 #include <nlohmann/json.hpp>
 
@@ -10,21 +8,17 @@
 
 #include "core/checkpoint/export.h"
 #include "core/module/hf_keys.h"
+#include "core/train/adapter.h"
 #include "core/train/tensor_bytes.h"
 
 namespace titan::train {
 
 using Json = nlohmann::ordered_json;
-using parallel::LocalPart;
 
 std::map<std::string, at::Tensor> hf_tensors(
     const module::Model& model,
     const parallel::ParameterEngine& engine) {
-  std::vector<module::ParameterValue> values;
-  for (const LocalPart& part : engine.parts())
-    values.push_back(
-        {part.parameter, engine.gather(part, engine.master(part))});
-  return module::KeyMap(model).save(values);
+  return module::KeyMap(model).save(merged_values(model, engine));
 }
 
 void add_tokenizer(checkpoint::HfFolder& content,

@@ -16,7 +16,8 @@
 
 namespace titan::train {
 
-/// Whole parameters under Hugging Face names and layouts. Collective.
+/// Whole parameters under Hugging Face names and layouts, adapters merged.
+/// Collective.
 std::map<std::string, at::Tensor> hf_tensors(
     const module::Model& model,
     const parallel::ParameterEngine& engine);

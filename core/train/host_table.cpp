@@ -7,6 +7,7 @@
 #include "core/config/component_config.h"
 #include "core/module/builder.h"
 #include "core/module/context.h"
+#include "core/module/editor.h"
 #include "core/observe/log.h"
 #include "core/observe/signals.h"
 #include "core/op/aten_call.h"
@@ -20,9 +21,10 @@ constexpr uint64_t kTorchVersion = uint64_t{TORCH_VERSION_MAJOR} << 32 |
                                    uint64_t{TORCH_VERSION_MINOR} << 16 |
                                    uint64_t{TORCH_VERSION_PATCH};
 
-// No named interface exists in this version: absent is an ordinary answer.
-const void* get_interface(titan_host*, titan_str) {
-  return nullptr;
+// Absent is an ordinary answer.
+const void* get_interface(titan_host*, titan_str id) {
+  return plugin::view(id) == TITAN_EDITOR_INTERFACE ? &module::editor_api()
+                                                    : nullptr;
 }
 
 void write_log(titan_host*, int32_t level, titan_str message) {

@@ -14,6 +14,7 @@
 #include "core/observe/profiler.h"
 #include "core/observe/signals.h"
 #include "core/observe/spans.h"
+#include "core/train/adapter.h"
 #include "core/train/data_log.h"
 #include "core/train/export_hf.h"
 #include "core/train/metrics_log.h"
@@ -79,10 +80,28 @@ std::optional<checkpoint::CheckpointReader> find_checkpoint(Run& run) {
   return std::move(found.reader);
 }
 
-void load_from(Run& run, const fs::path& path) {
-  load_weights(
-      *run.training.model, *run.training.engine, path, holder_of(run, path));
-  log::info(text("weights from ", path.string()));
+// Weights to start from, or the seed's; then the adapters, where there are any.
+void set_first_values(Run& run) {
+  module::Model& model = *run.training.model;
+  parallel::ParameterEngine& engine = *run.training.engine;
+  const auto& initial = run.settings.initial_weights;
+  const fs::path from = !run.options.from.empty() ? run.options.from
+                        : initial                 ? fs::path(*initial)
+                                                  : fs::path();
+  LoadedWeights loaded;
+  if (from.empty()) {
+    engine.initialise(run.settings.seed);
+  } else {
+    loaded = load_weights(model, engine, from, holder_of(run, from));
+    log::info(text("weights from ", from.string()));
+  }
+  if (model.transform() == nullptr) return;
+  if (!loaded.has_adapters)
+    initialise_adapters(model, engine, run.settings.seed);
+  if (const auto& adapter = run.settings.initial_adapter) {
+    load_adapter(model, engine, *adapter);
+    log::info(text("adapter from ", *adapter));
+  }
 }
 
 void start_from(Run& run) {
@@ -90,7 +109,6 @@ void start_from(Run& run) {
       run.options.resume == ResumeMode::kRequired ||
       (run.settings.saves_checkpoints && run.settings.resumes);
   auto reader = may_resume ? find_checkpoint(run) : std::nullopt;
-  const auto& initial = run.settings.initial_weights;
   if (reader) {
     restore_run(run.training, *reader);
     run.last_saved_step = run.training.steps_done;
@@ -98,12 +116,8 @@ void start_from(Run& run) {
                    reader->path().string(),
                    " at step ",
                    run.training.steps_done));
-  } else if (!run.options.from.empty()) {
-    load_from(run, run.options.from);
-  } else if (initial) {
-    load_from(run, *initial);
   } else {
-    run.training.engine->initialise(run.settings.seed);
+    set_first_values(run);
   }
   if (run.training.ema && !reader) run.training.ema->reset();
 }
@@ -257,11 +271,16 @@ std::string sample_text(Run& run) {
 }
 
 void export_weights(Run& run) {
+  const AveragedWeights averaged(
+      run.settings.exports_ema ? run.training.ema.get() : nullptr);
+  if (run.settings.exports_adapter) {
+    const fs::path path = run.settings.folder / "adapter";
+    save_adapter(run.training, run.files, path, run.settings.weights_dtype);
+    if (run.is_first_rank()) log::info(text("exported ", path.string()));
+  }
   if (!run.settings.exports_hf) return;
   const std::string& tokenizer = run.settings.tokenizer;
   const fs::path path = run.settings.folder / "hf";
-  const AveragedWeights averaged(
-      run.settings.exports_ema ? run.training.ema.get() : nullptr);
   export_hf(run.training,
             run.files,
             path,
@@ -289,8 +308,14 @@ RunResult finish(Run& run, int exit_code) {
 }
 
 // What only runs after the last step must not fail there.
-void check_end(const RunSettings& settings, const dist::Mesh& mesh) {
+void check_end(const RunSettings& settings, const Training& training) {
+  if (settings.exports_adapter) adapter_keys(*training.model);
+  const dist::Mesh& mesh = training.mesh;
   if (mesh.size("pp") == 1) return;
+  TITAN_USER_CHECK(!settings.exports_adapter,
+                   "[adapter.export] expected one pipeline stage, got ",
+                   mesh.size("pp"),
+                   ". Set it to false.");
   TITAN_USER_CHECK(!settings.exports_hf,
                    "[checkpoint.export_hf] expected one pipeline stage, got ",
                    mesh.size("pp"),
@@ -332,7 +357,7 @@ RunResult run_training(Session& session,
                        Training& training,
                        const RunSettings& settings,
                        const LoopOptions& options) {
-  check_end(settings, training.mesh);
+  check_end(settings, training);
   Run run(session, training, settings, options);
   run.record = {session.recipe().root().to_json(), session.plugin_lock()};
   run.storage =

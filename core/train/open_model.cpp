@@ -9,6 +9,7 @@
 
 #include "core/checkpoint/checkpoint_folder.h"
 #include "core/parallel/planner.h"
+#include "core/train/adapter.h"
 #include "core/train/weights.h"
 
 namespace titan::train {
@@ -96,13 +97,15 @@ std::unique_ptr<module::Model> make_model_from_checkpoint(
       config::Value::from_json(reader.manifest().state.recipe, from.string());
   const plugin::Component& component =
       host.plugins.find(kModelKind, get(recipe, "model.use", from).as_string());
-  return std::make_unique<module::Model>(
+  auto model = std::make_unique<module::Model>(
       component.as<titan_model_table>(),
       component.owner->host,
       component.owner,
       component.id,
       complete_config(component, get(recipe, "model.config", from)),
       default_kernels(host));
+  apply_adapter(host, recipe, *model);
+  return model;
 }
 
 std::unique_ptr<module::Model> make_model_from_hf(PluginHost& host,

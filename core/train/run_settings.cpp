@@ -31,11 +31,19 @@ void read_checkpoint(const config::Recipe& recipe, RunSettings& settings) {
   if (is_model_only) settings.checkpoint_content = SaveContent::kModel;
   const auto dtype = recipe.optional_string("checkpoint.dtype");
   if (!dtype) return;
-  TITAN_USER_CHECK(is_model_only || settings.exports_hf,
-                   "[checkpoint.dtype] expected checkpoint.content: model or "
-                   "checkpoint.export_hf: true, which it is for, got neither. "
-                   "Full checkpoints keep the dtypes of the run.");
+  TITAN_USER_CHECK(
+      is_model_only || settings.exports_hf || settings.exports_adapter,
+      "[checkpoint.dtype] expected checkpoint.content: model or "
+      "checkpoint.export_hf: true, which it is for, got neither. "
+      "Full checkpoints keep the dtypes of the run.");
   settings.weights_dtype = *dtype == "bf16" ? at::kBFloat16 : at::kFloat;
+}
+
+// What happens with the adapters; what they are: assemble.cpp.
+void read_adapter(const config::Recipe& recipe, RunSettings& settings) {
+  if (!recipe.has("adapter.use")) return;
+  settings.initial_adapter = recipe.optional_string("adapter.initial");
+  settings.exports_adapter = recipe.boolean("adapter.export");
 }
 
 // What the averages are for; what they are: assemble.cpp.
@@ -50,7 +58,7 @@ void read_ema(const config::Recipe& recipe, RunSettings& settings) {
                           "there is no validation: expected "
                           "validation.interval or validation.at_end, got "
                           "neither");
-  if (settings.exports_ema && !settings.exports_hf)
+  if (settings.exports_ema && !settings.exports_hf && !settings.exports_adapter)
     throw recipe.error_at("ema.export",
                           "there is no export: expected "
                           "checkpoint.export_hf: true, got false");
@@ -97,6 +105,7 @@ RunSettings read_run_settings(const config::Recipe& recipe) {
   settings.validation_batches =
       recipe.optional_integer("validation.batches").value_or(-1);
   settings.validates_at_end = recipe.boolean("validation.at_end");
+  read_adapter(recipe, settings);
   read_checkpoint(recipe, settings);
   read_ema(recipe, settings);
   read_metrics(recipe, settings);

@@ -41,6 +41,8 @@ struct RunSettings {
   std::optional<at::ScalarType> weights_dtype;  // of model saves and exports
   std::optional<std::string> initial_weights;
   bool exports_hf = false;
+  std::optional<std::string> initial_adapter;  // folder
+  bool exports_adapter = false;
   bool validates_ema = false;  // with the averaged weights
   bool exports_ema = false;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/train/weights.h"
 
+#include <algorithm>
 #include <set>
 
 #include <ATen/ATen.h>
@@ -29,9 +30,11 @@ std::string tag_of(const std::filesystem::path& path) {
 // model, or has in another shape.
 void require_same_model(const checkpoint::CheckpointReader& reader,
                         const module::ModuleTree& tree,
-                        const ParameterEngine& engine) {
+                        const ParameterEngine& engine,
+                        bool has_adapters) {
   WeightFaults faults;
   for (const LocalPart& part : engine.parts()) {
+    if (part.parameter->adapts != nullptr && !has_adapters) continue;
     const std::string& name = part.parameter->fqn;
     const checkpoint::TensorRecord* record = reader.find("model", name);
     if (record == nullptr)
@@ -77,7 +80,8 @@ void require_hf_tensors(const module::Model& model,
   WeightFaults faults;
   for (const checkpoint::TensorView* view : folder.tensors())
     if (!keys.knows(view->name)) faults.unexpected.insert(view->name);
-  for (const auto& parameter : model.tree().parameters())
+  for (const auto& parameter : model.tree().parameters()) {
+    if (parameter->adapts != nullptr) continue;
     for (const module::KeyMatch& match : keys.sources(*parameter)) {
       const checkpoint::TensorView* view = folder.find(match.hf);
       if (view == nullptr)
@@ -88,6 +92,7 @@ void require_hf_tensors(const module::Model& model,
                      view->shape,
                      view->dtype);
     }
+  }
   faults.require_none(tag, model.id());
 }
 
@@ -95,11 +100,13 @@ void require_hf_tensors(const module::Model& model,
 // wrote.
 void require_titan_tensors(const module::Model& model,
                            const checkpoint::SafetensorsFolder& folder,
-                           const std::string& tag) {
+                           const std::string& tag,
+                           bool has_adapters) {
   WeightFaults faults;
   std::set<std::string> names;
   for (const auto& parameter : model.tree().parameters()) {
     names.insert(parameter->fqn);
+    if (parameter->adapts != nullptr && !has_adapters) continue;
     const checkpoint::TensorView* view = folder.find(parameter->fqn);
     if (view == nullptr)
       faults.missing.insert(parameter->fqn);
@@ -111,14 +118,29 @@ void require_titan_tensors(const module::Model& model,
   faults.require_none(tag, model.id());
 }
 
-void load_folder(const module::Model& model,
-                 ParameterEngine& engine,
-                 const std::filesystem::path& path) {
+// Does `find` know any parameter that a transform has added?
+template <typename Find>
+bool holds_adapters(const module::ModuleTree& tree, Find find) {
+  return std::any_of(tree.parameters().begin(),
+                     tree.parameters().end(),
+                     [&](const auto& parameter) {
+                       return parameter->adapts != nullptr &&
+                              find(parameter->fqn) != nullptr;
+                     });
+}
+
+LoadedWeights load_folder(const module::Model& model,
+                          ParameterEngine& engine,
+                          const std::filesystem::path& path) {
   const checkpoint::SafetensorsFolder folder(path);
   const module::KeyMap keys(model);
   const bool is_ours = folder.has_titan_names();
+  const bool has_adapters =
+      is_ours && holds_adapters(model.tree(), [&](const std::string& name) {
+        return folder.find(name);
+      });
   if (is_ours)
-    require_titan_tensors(model, folder, tag_of(path));
+    require_titan_tensors(model, folder, tag_of(path), has_adapters);
   else
     require_hf_tensors(model, keys, folder, tag_of(path));
   const auto read = [&](const std::string& name) {
@@ -126,11 +148,13 @@ void load_folder(const module::Model& model,
   };
   for (const LocalPart& part : engine.parts()) {
     const module::Parameter& parameter = *part.parameter;
+    if (parameter.adapts != nullptr && !has_adapters) continue;
     engine.scatter(part,
                    is_ours ? read(parameter.fqn) : keys.load(parameter, read),
                    engine.master(part));
   }
   engine.invalidate();
+  return {has_adapters};
 }
 
 }  // namespace
@@ -163,22 +187,24 @@ void read_part(const checkpoint::CheckpointReader& reader,
 
 void load_model_tensors(const checkpoint::CheckpointReader& reader,
                         const module::ModuleTree& tree,
-                        ParameterEngine& engine) {
-  require_same_model(reader, tree, engine);
+                        ParameterEngine& engine,
+                        bool has_adapters) {
+  require_same_model(reader, tree, engine, has_adapters);
   for (const LocalPart& part : engine.parts())
-    read_part(reader,
-              "model",
-              part.parameter->fqn,
-              part.regions(),
-              engine.master(part));
+    if (part.parameter->adapts == nullptr || has_adapters)
+      read_part(reader,
+                "model",
+                part.parameter->fqn,
+                part.regions(),
+                engine.master(part));
   read_buffers(reader, engine.buffers());
   engine.invalidate();
 }
 
-void load_weights(const module::Model& model,
-                  ParameterEngine& engine,
-                  const std::filesystem::path& path,
-                  const checkpoint::FileSystem& files) {
+LoadedWeights load_weights(const module::Model& model,
+                           ParameterEngine& engine,
+                           const std::filesystem::path& path,
+                           const checkpoint::FileSystem& files) {
   at::NoGradGuard no_grad;
   TITAN_USER_CHECK(
       files.is_object_store() || std::filesystem::is_directory(path),
@@ -189,14 +215,19 @@ void load_weights(const module::Model& model,
   if (found.reader) {
     for (const std::string& reason : found.rejected)
       log::warn(text(reason, " Using the one before it."));
-    return load_model_tensors(*found.reader, model.tree(), engine);
+    const bool has_adapters =
+        holds_adapters(model.tree(), [&](const std::string& name) {
+          return found.reader->find("model", name);
+        });
+    load_model_tensors(*found.reader, model.tree(), engine, has_adapters);
+    return {has_adapters};
   }
   TITAN_USER_CHECK(found.rejected.empty(), found.rejected.front());
   TITAN_USER_CHECK(!files.is_object_store(),
                    '[',
                    tag_of(path),
                    "] expected a checkpoint in checkpoint.storage, got none");
-  load_folder(model, engine, path);
+  return load_folder(model, engine, path);
 }
 
 }  // namespace titan::train

@@ -18,6 +18,7 @@
 #include "core/module/model.h"
 #include "core/parallel/executor.h"
 #include "core/parallel/planner.h"
+#include "core/train/adapter.h"
 #include "core/train/export_hf.h"
 #include "core/train/session.h"
 #include "core/train/tensor_bytes.h"
@@ -57,7 +58,10 @@ inline train::PluginHost& plugins() {
 /// Structure and storage; `load` fills it.
 class HfCase {
  public:
-  HfCase(const std::string& name, const char* precision)
+  /// `lora`: config of the transform titan.lora as JSON; empty = none.
+  HfCase(const std::string& name,
+         const char* precision,
+         const std::string& lora = "")
       : folder_(case_folder(name)) {
     const plugin::Component& llama = plugins().find_model_for("llama");
     const auto& table = llama.as<titan_model_table>();
@@ -73,6 +77,9 @@ class HfCase {
             module::config_from_hf(table, llama.owner->host, llama.id, hf)),
         std::make_shared<const op::KernelSelector>(plugins().kernels,
                                                    op::KernelPolicy{}));
+    if (!lora.empty())
+      model->apply(train::make_transform(
+          plugins(), "titan.lora", config::Value::from_json(lora, "test")));
     plan_ = parallel::default_plan(model->tree(), 1);
     engine = std::make_unique<parallel::ParameterEngine>(
         model->tree(),

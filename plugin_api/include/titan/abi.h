@@ -23,6 +23,7 @@
 #include "abi/parallel.h"
 #include "abi/plugin.h"
 #include "abi/storage.h"
+#include "abi/transform.h"
 #include "abi/types.h"
 
 #endif /* TITAN_ABI_H_ */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The C++20 SDK for plugins, whole: tensors and ops, models, kernels,
-// optimizers, planners, storages, datasets. Header-only, without LibTorch; a
-// plugin links no host symbol. Parts can be included alone. Guide:
+// optimizers, planners, storages, datasets, transforms. Header-only, without
+// LibTorch; a plugin links no host symbol. Parts can be included alone. Guide:
 // docs/plugins.md.
 #pragma once
 
@@ -18,4 +18,5 @@
 #include <titan/sdk/planner.hpp>
 #include <titan/sdk/plugin.hpp>
 #include <titan/sdk/storage.hpp>
+#include <titan/sdk/transform.hpp>
 #include <titan/text.h>

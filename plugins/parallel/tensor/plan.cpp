@@ -191,7 +191,12 @@ void add_whole_parameters(const Model& model,
         "a module around both, got none");
     const bool is_whole =
         model.has_hint(fqn, "replicate") && !model.has_hint(fqn, "row");
-    if (!is_inside || !is_whole) continue;
+    // What is added to a row-cut leaf's output stands behind the sum: whole,
+    // and the same on every rank.
+    const bool is_behind_sum =
+        is_whole && module->at("is_leaf").flag() &&
+        model.has_hint(module->at("parent").str(), "row");
+    if (!is_inside || !is_whole || is_behind_sum) continue;
     TITAN_USER_CHECK(module->at("is_leaf").flag(),
                      "[parallel.tp] ",
                      fqn,

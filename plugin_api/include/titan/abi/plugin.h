@@ -7,8 +7,8 @@
 #include "types.h"
 
 /* Kinds: "titan.model/1", "titan.kernel/1", "titan.optimizer/1",
- * "titan.parallel/1", "titan.storage/1", "titan.dataset/1". A kind carries its
- * own revision. */
+ * "titan.parallel/1", "titan.storage/1", "titan.dataset/1",
+ * "titan.transform/1". A kind carries its own revision. */
 typedef struct titan_component {
   uint32_t struct_size;
   uint32_t flags;

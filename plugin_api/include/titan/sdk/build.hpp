@@ -90,6 +90,8 @@ class Build {
  public:
   explicit Build(titan_builder* builder)
       : builder_(builder), node_(detail::builder().root(builder)) {}
+  Build(titan_builder* builder, titan_module* node)
+      : builder_(builder), node_(node) {}
 
   /// The child `name`. A parent without code becomes a plain container.
   [[gnu::noinline]] Build operator/(std::string_view name) const {

@@ -200,6 +200,7 @@ class LayerNorm : public Leaf {
 /// A parameter that a composite uses itself: `b / "sinks"`.
 class Parameter {
  public:
+  explicit Parameter(titan_parameter* handle) : handle_(handle) {}
   [[gnu::noinline]] Parameter(const Build& b,
                               std::vector<int64_t> sizes,
                               Init init,

@@ -17,6 +17,7 @@
 #include <titan/sdk/optimizer.hpp>
 #include <titan/sdk/planner.hpp>
 #include <titan/sdk/storage.hpp>
+#include <titan/sdk/transform.hpp>
 
 namespace titan {
 
@@ -89,6 +90,12 @@ template <typename Class>
 constexpr auto dataset(std::string_view id, std::string_view summary) {
   return detail::Component<detail::DatasetTable<Class>>{
       "titan.dataset/1", id, summary, detail::schema_of<Class>()};
+}
+
+template <typename Class>
+constexpr auto transform(std::string_view id, std::string_view summary) {
+  return detail::Component<detail::TransformTable<Class>>{
+      "titan.transform/1", id, summary, detail::schema_of<Class>()};
 }
 
 /// The flag TITAN_KERNEL_HAS_BACKWARD follows from the class.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The four planners on requests made by hand: they are pure functions.
+#include <map>
+
 #include <catch2/catch.hpp>
 
 #include <titan/error.h>
@@ -214,6 +216,45 @@ TEST_CASE("planner titan.tensor cuts by hints, in patterns that agree") {
         "layers.*.attention copies_input\n"
         "layers.*.attention.q_norm sums_gradients\n"
         "layers.*.attention.wo reduces_output\n");
+}
+
+TEST_CASE("planner titan.tensor sums adapters where ranks see parts") {
+  Json request = make_request(1, kMesh);
+  const auto add = [&](const std::string& leaf,
+                       const char* name,
+                       Json::Array shape,
+                       const char* shard) {
+    const std::string fqn = leaf + name;
+    request["model"]["modules"].push_back(
+        Json::object({{"fqn", fqn},
+                      {"class", "titan.linear/1"},
+                      {"parent", leaf},
+                      {"is_leaf", true}}));
+    request["model"]["parameters"].push_back(
+        Json::object({{"fqn", fqn + ".weight"},
+                      {"shape", Json(std::move(shape))},
+                      {"shard", shard},
+                      {"granule", 16},
+                      {"module", fqn}}));
+  };
+  const std::string attention = "layers.0.attention";
+  add(attention + ".wq", ".lora_A", {4, 64}, "replicate");
+  add(attention + ".wq", ".lora_B", {64, 4}, "column");
+  add(attention + ".wo", ".lora_A", {4, 64}, "row");
+  add(attention + ".wo", ".lora_B", {64, 4}, "replicate");
+  const Json plan = Json::parse(plan_of<TensorPlanner>(request));
+  std::map<std::string, std::string> around;
+  for (const Json& entry : plan.at("tensor").at("modules").items())
+    around[entry.at("match").str()] =
+        entry.at("sums_gradients").flag()   ? "sums gradients"
+        : entry.at("reduces_output").flag() ? "reduces output"
+                                            : "other";
+  // Each rank's part of the heads gives a part of A's gradient.
+  CHECK(around["layers.*.attention.wq.lora_A"] == "sums gradients");
+  CHECK(around.count("layers.*.attention.wq.lora_B") == 0);
+  CHECK(around["layers.*.attention.wo.lora_A"] == "reduces output");
+  // Behind the sum all ranks compute the same.
+  CHECK(around.count("layers.*.attention.wo.lora_B") == 0);
 }
 
 TEST_CASE("planner titan.tensor names the degrees that key heads allow") {
