@@ -52,7 +52,9 @@ void add_recipe_components(const PluginRegistry& plugins,
   for (const PluginStatus& status : plugins.list()) {
     if (status.state != State::kAvailable || !status.manifest) continue;
     for (const ManifestComponent& waiting : status.manifest->components)
-      if (waiting.kind == kDatasetKind)
+      // Never in the way of what is there: nobody has asked for it.
+      if (waiting.kind == kDatasetKind &&
+          registry.find(kDatasetKind, waiting.id) == nullptr)
         registry.add_component(waiting.kind,
                                waiting.id,
                                waiting.config_schema.empty()

@@ -101,7 +101,9 @@ DataOptions read_data_section(const Recipe& recipe,
   return options;
 }
 
-void load_named_datasets(const Value& recipe, plugin::PluginRegistry& plugins) {
+void load_named_datasets(const Value& recipe,
+                         const config::SchemaRegistry& core,
+                         plugin::PluginRegistry& plugins) {
   const Value* data = recipe.find("data");
   if (data == nullptr || !data->is_map()) return;
   std::set<std::string> names;
@@ -115,7 +117,8 @@ void load_named_datasets(const Value& recipe, plugin::PluginRegistry& plugins) {
         std::any_of(known.begin(), known.end(), [&](const auto& status) {
           return provides(status, plugin::kDatasetKind, name);
         });
-    if (is_known) plugins.require(plugin::kDatasetKind, name);
+    if (is_known && core.find(plugin::kDatasetKind, name) == nullptr)
+      plugins.require(plugin::kDatasetKind, name);
   }
 }
 

@@ -15,8 +15,9 @@ DataOptions read_data_section(const config::Recipe& recipe,
 
 /// Loads the dataset plugins that a recipe names, before its schema is known:
 /// they are left alone by load_all, for libraries that they may bring. An id
-/// that no file has is left for the recipe's check.
+/// that no file has is left for the recipe's check; one of `core` is built in.
 void load_named_datasets(const config::Value& recipe,
+                         const config::SchemaRegistry& core,
                          plugin::PluginRegistry& plugins);
 
 }  // namespace titan::train

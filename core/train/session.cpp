@@ -48,7 +48,7 @@ config::Recipe open_recipe(const std::string& file,
   const PluginSection section = read_plugin_section(composition, core);
   host = std::make_unique<PluginHost>(
       search_of(composition.file, section, options), section);
-  load_named_datasets(composition.root, host->plugins);
+  load_named_datasets(composition.root, core, host->plugins);
   require_named(host->plugins, section);
   config::Recipe recipe = config::resolve_recipe(std::move(composition),
                                                  make_schemas(host->plugins));

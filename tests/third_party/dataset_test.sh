@@ -54,8 +54,16 @@ expect 2 "data.sources[0].config.header] unknown key" titan train \
 expect 2 "Did you mean acme.fasta?" titan train \
   acme/proteins.yaml --set data.sources=[] --set data.use=acme.fastq
 
-# Prepared once, for use: tokens.
+# One that takes the name of a built-in dataset is in nobody's way.
+mkdir clash
+sed 's/"acme.fasta"/"text"/' acme/fasta.cpp >clash/fasta.cpp
+(cd clash && mkdir build && eval "alone $(grep '^g++' ../acme/README.md)")
+expect 0 "usable" titan plugin inspect "$PWD/clash/build/libacme_fasta.so"
 rm acme/broken.fa
+expect 0 "final: step=20" titan train acme/proteins.yaml \
+  --plugin-path clash/build --set run_folder=clash
+
+# Prepared once, for use: tokens.
 expect 0 "of 3 documents in 1 files" titan data prepare acme --out prepared \
   --use acme.fasta --config '{with_header: true}' --plugin-path acme/build
 expect 2 "[header] unknown key" titan data prepare acme --out other --use acme.fasta \
