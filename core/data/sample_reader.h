@@ -22,6 +22,7 @@ struct SamplePlace {
   int64_t record = 0;
   int64_t sample = 0;
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 sees a 0 in it.
   auto operator<=>(const SamplePlace&) const = default;
 };
 

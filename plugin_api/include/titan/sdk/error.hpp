@@ -27,19 +27,19 @@ inline constexpr int kCommunication = 610;
 inline constexpr int kInternal = 611;
 
 /// Throws the kind of error that `code` belongs to.
-[[noreturn]] inline void throw_code(int code, std::string message) {
+[[noreturn]] inline void throw_code(int code, const std::string& message) {
   switch (code) {
     case kOutOfMemory:
     case kDeviceFault:
     case kTimeout:
     case kCommunication:
-      throw DeviceError(std::move(message), code);
+      throw DeviceError(message, code);
     case kException:
     case kTorchFault:
     case kInternal:
-      throw BugError(std::move(message), code);
+      throw BugError(message, code);
     default:
-      throw UserError(std::move(message), code);
+      throw UserError(message, code);
   }
 }
 
