@@ -143,7 +143,8 @@ double aten_flops(const std::string& name, const Stack& stack) {
     const at::Tensor& input = stack[0].toTensor();
     const at::Tensor& weight = stack[1].toTensor();
     // Exact for stride 1 and kept size; input.size(1) cancels.
-    return 2.0 * static_cast<double>(input.numel() / input.size(1)) *
+    const int64_t places = input.numel() / input.size(1);
+    return 2.0 * static_cast<double>(places) *
            static_cast<double>(weight.numel());
   }
   return 0;

@@ -110,13 +110,13 @@ class FirstFailure {
  public:
   template <typename Kind>
   void record(int64_t rank, const Kind& error) {
-    keep(rank, error.what(), [code = error.code()](std::string message) {
-      throw Kind(std::move(message), code);
+    keep(rank, error.what(), [code = error.code()](const std::string& message) {
+      throw Kind(message, code);
     });
   }
   void record_unknown(int64_t rank, const std::string& what) {
-    keep(rank, what, [](std::string message) {
-      throw BugError(std::move(message));
+    keep(rank, what, [](const std::string& message) {
+      throw BugError(message);
     });
   }
   const std::string& message() const { return message_; }
@@ -128,7 +128,7 @@ class FirstFailure {
  private:
   void keep(int64_t rank,
             const std::string& what,
-            std::function<void(std::string)> thrower) {
+            std::function<void(const std::string&)> thrower) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (throw_) return;
     message_ = text("[rank ", rank, "] ", what);
@@ -137,7 +137,7 @@ class FirstFailure {
 
   std::mutex mutex_;
   std::string message_;
-  std::function<void(std::string)> throw_;
+  std::function<void(const std::string&)> throw_;
 };
 
 // Runs `body` and records what it throws. A rank boundary like a process's: the
