@@ -307,6 +307,16 @@ RunResult finish(Run& run, int exit_code) {
   return result;
 }
 
+// How much of the model is trained, where it is not all.
+void log_trained(const module::ModuleTree& tree) {
+  int64_t trained = 0;
+  for (const auto& parameter : tree.parameters())
+    if (parameter->is_trainable) trained += parameter->num_elements();
+  const int64_t all = tree.num_parameters();
+  if (trained == all) return;
+  log::info(text("trains ", trained, " of ", all, " parameters"));
+}
+
 // What only runs after the last step must not fail there.
 void check_end(const RunSettings& settings, const Training& training) {
   if (settings.exports_adapter) adapter_keys(*training.model);
@@ -376,6 +386,7 @@ RunResult run_training(Session& session,
 
   if (run.is_first_rank()) {
     log::info(training.data->describe());
+    log_trained(training.model->tree());
     enable_spans(settings.records_spans);
     run.metrics = std::make_unique<MetricsLog>(
         settings, training, options.prints_json ? options.print_line : nullptr);

@@ -53,6 +53,10 @@ TEST_CASE("a LoRA run leaves PEFT's folder and a merged model that agree",
   const Finished tuned = lora.run.train(lora.settings);
   INFO(tuned.err);
   REQUIRE(tuned.exit_code == 0);
+  // A and B of rank 4 beside wq, wv and w2 of two layers.
+  const int trained = 2 * 4 * ((32 + 32) + (32 + 16) + (64 + 32));
+  CHECK(tuned.err.find("trains " + std::to_string(trained) + " of ") !=
+        std::string::npos);
 
   const fs::path adapter = lora.folder() / "adapter";
   const auto config =
