@@ -18,6 +18,21 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+// Tells who waits when the scope is left.
+class CopyEnd {
+ public:
+  explicit CopyEnd(std::atomic<bool>& is_copied) : is_copied_(is_copied) {}
+  ~CopyEnd() {
+    is_copied_ = true;
+    is_copied_.notify_all();
+  }
+  CopyEnd(const CopyEnd&) = delete;
+  CopyEnd& operator=(const CopyEnd&) = delete;
+
+ private:
+  std::atomic<bool>& is_copied_;
+};
+
 // The same kind of error, which says where it comes from.
 [[noreturn]] void rethrow_from_background(const std::exception_ptr& failure,
                                           std::int64_t step) {
@@ -63,9 +78,8 @@ void CheckpointSaver::start(CheckpointWriter writer, CheckpointState state) {
     finished_.push_back(std::move(current_));
     return;
   }
-  writer.stage(buffer_);
-  current_.blocked_seconds = seconds_since(begin);
   is_done_ = false;
+  is_copied_ = false;
   thread_ = std::thread([this,
                          begin,
                          moved = std::move(writer),
@@ -78,11 +92,27 @@ void CheckpointSaver::start(CheckpointWriter writer, CheckpointState state) {
     }
     is_done_ = true;
   });
+  current_.blocked_seconds = seconds_since(begin);
+}
+
+void CheckpointSaver::copy(CheckpointWriter& writer) {
+  // Also when it fails: nothing is read any more.
+  const CopyEnd end(is_copied_);
+  writer.stage(buffer_);
+}
+
+void CheckpointSaver::wait_until_copied() {
+  if (is_copied_) return;
+  const auto begin = Clock::now();
+  is_copied_.wait(false);
+  // Of this save: the thread that writes does not touch it.
+  current_.blocked_seconds += seconds_since(begin);
 }
 
 void CheckpointSaver::run(CheckpointWriter& writer,
                           const CheckpointState& state) {
   try {
+    if (options_.is_async) copy(writer);
     writer.write();
   } catch (const std::exception& error) {
     writer.report_failure(error.what());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The saves of one run on one rank, one at a time: at once, or copied into a
-// staging buffer and written by a thread of its own. After publishing, rank 0
-// removes what the retention lets go.
+// The saves of one run on one rank, one at a time: at once, or by a thread of
+// its own, which copies into a staging buffer while the caller only reads, and
+// then writes. After publishing, rank 0 removes what the retention lets go.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,7 @@ struct SaveOutcome {
   std::int64_t step = 0;
   std::filesystem::path path;  // of the checkpoint
   std::int64_t num_bytes = 0;  // of this rank's tensors
-  double blocked_seconds = 0;  // that the caller waited and copied
+  double blocked_seconds = 0;  // that the caller waited
   double total_seconds = 0;    // from start() until all was done
   std::vector<std::filesystem::path> pruned;
 };
@@ -48,11 +48,15 @@ class CheckpointSaver {
   CheckpointSaver& operator=(const CheckpointSaver&) = delete;
 
   /// Saves what was added to the writer, whose target all ranks agree on. In
-  /// the background: waits for the save before, copies, and returns. The
-  /// failure of the save before is thrown here, that of this one by poll() or
-  /// wait() (not in the background: here). Afterwards poll() has the outcome
-  /// of the save before, if nobody has taken it.
+  /// the background: waits for the save before and returns; what was added may
+  /// be read, and must not change before wait_until_copied(). The failure of
+  /// the save before is thrown here, that of this one by poll() or wait() (not
+  /// in the background: here). Afterwards poll() has the outcome of the save
+  /// before, if nobody has taken it.
   void start(CheckpointWriter writer, CheckpointState state);
+
+  /// Returns when the values of the save that is under way may change.
+  void wait_until_copied();
 
   /// The next outcome that nobody has taken; none while the save is under way.
   /// Throws what made the save fail.
@@ -64,6 +68,7 @@ class CheckpointSaver {
   std::size_t staging_bytes() const { return buffer_.capacity_bytes(); }
 
  private:
+  void copy(CheckpointWriter& writer);
   void run(CheckpointWriter& writer, const CheckpointState& state);
   void join();
 
@@ -72,6 +77,7 @@ class CheckpointSaver {
   StagingBuffer buffer_;
   std::thread thread_;
   std::atomic<bool> is_done_ = false;       // of thread_
+  std::atomic<bool> is_copied_ = true;      // by thread_, or it has failed
   std::atomic<bool> is_cancelled_ = false;  // stop waiting for other ranks
   SaveOutcome current_;
   std::exception_ptr failure_;

@@ -74,7 +74,8 @@ class CheckpointWriter {
   void set_rank_state(std::string json);
 
   /// Copies every source into `buffer`, which must live until write() is over:
-  /// the caller may change the tensors afterwards.
+  /// the tensors may change afterwards. Not by several threads: 500 MB take one
+  /// 30 ms, as long as two (bench/results/checkpoint_io.md).
   void stage(StagingBuffer& buffer);
 
   /// Bytes of the tensors that were added.

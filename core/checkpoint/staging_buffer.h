@@ -29,8 +29,4 @@ class StagingBuffer {
   std::span<std::byte> memory_;
 };
 
-/// memcpy by the threads that this thread computes with (OpenMP's number).
-/// Sizes must agree.
-void copy_in_parallel(std::span<std::byte> to, std::span<const std::byte> from);
-
 }  // namespace titan::checkpoint

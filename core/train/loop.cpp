@@ -197,6 +197,8 @@ std::optional<double> validate_now(Run& run) {
   if (!run.training.validation) return std::nullopt;
   const auto start = Clock::now();
   const ValidationReport report = [&] {
+    // The averages take the place of weights that a save may still read.
+    if (run.saver) run.saver->wait_until_copied();
     const AveragedWeights averaged(
         run.settings.validates_ema ? run.training.ema.get() : nullptr);
     return validate(run.training, run.settings.validation_batches);

@@ -106,6 +106,10 @@ RunSaver::RunSaver(Training& training,
       options_(std::move(options)),
       saver_(files, options_.saver) {}
 
+RunSaver::~RunSaver() {
+  if (options_.saver.is_async) training_.before_update = nullptr;
+}
+
 void RunSaver::start() {
   const Span span("checkpoint");
   if (series_.empty()) agree_on_series();
@@ -118,6 +122,8 @@ void RunSaver::start() {
   const std::string& plan = training_.plan.json;
   // Each data rank knows its own lanes: one rank of each says where they stand.
   if (has_data_position(mesh)) writer.set_rank_state(training_.data->state());
+  if (options_.saver.is_async)
+    training_.before_update = [this] { wait_until_copied(); };
   saver_.start(std::move(writer),
                {.trainer = trainer_json(training_),
                 .recipe = record_.recipe_json,

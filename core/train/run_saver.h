@@ -45,6 +45,9 @@ class RunSaver {
            std::filesystem::path folder,
            RunRecord record,
            RunSaveOptions options = {});
+  ~RunSaver();
+  RunSaver(const RunSaver&) = delete;
+  RunSaver& operator=(const RunSaver&) = delete;
 
   /// Saves step `training.steps_done`, as CheckpointSaver::start does.
   /// The first call is collective over the mesh: the folder is prepared and a
@@ -54,6 +57,8 @@ class RunSaver {
   /// As in CheckpointSaver.
   std::optional<checkpoint::SaveOutcome> poll() { return saver_.poll(); }
   void wait() { saver_.wait(); }
+  /// In the background also called by Training::before_update.
+  void wait_until_copied() { saver_.wait_until_copied(); }
 
  private:
   void agree_on_series();

@@ -42,6 +42,7 @@ double clip_scale(double norm, double max_norm) {
 }
 
 void update(Training& training, const StepReport& report) {
+  if (training.before_update) training.before_update();
   const Span span("optimizer");
   const double scale =
       clip_scale(report.grad_norm, training.options.max_grad_norm);

@@ -3,6 +3,7 @@
 // here; step, validation, checkpoint and loop are functions over it.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -44,6 +45,10 @@ struct Training {
   std::shared_ptr<const Tokenizer> tokenizer;
   std::unique_ptr<DataStream> data;        // after tokenizer: it uses it
   std::unique_ptr<DataStream> validation;  // null: none
+
+  /// Called before anything in here that a save copies changes: parameters,
+  /// optimizer states, averages. Set by who copies (run_saver.h).
+  std::function<void()> before_update;
 
   // What a checkpoint carries beside tensors.
   int64_t steps_done = 0;

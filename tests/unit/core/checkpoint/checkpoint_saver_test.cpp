@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/checkpoint/checkpoint_saver.h"
 
+#include <atomic>
 #include <condition_variable>
+#include <future>
 #include <mutex>
+#include <thread>
 
 #include <catch2/catch.hpp>
 
@@ -87,6 +90,7 @@ TEST_CASE("a save in the background holds the values at its step", "[unit]") {
   Values moment = step_values(-1, 100);
   saver.start(writer_of(files, folder.path(), 1, weight, moment), state_of(1));
   // Nothing is written yet, and the next step changes everything.
+  saver.wait_until_copied();
   CHECK_FALSE(saver.poll());
   weight.assign(weight.size(), 0);
   moment.assign(moment.size(), 0);
@@ -101,6 +105,54 @@ TEST_CASE("a save in the background holds the values at its step", "[unit]") {
   CHECK_FALSE(saver.poll());
 }
 
+TEST_CASE("the copy is made behind the caller, who waits before a change",
+          "[unit]") {
+  const TemporaryFolder folder;
+  FileSystem& files = real_file_system();
+  prepare_folder(files, folder.path());
+  CheckpointSaver saver(files, {.is_async = true});
+  const Values values = step_values(1, 100);
+  std::promise<void> release;
+  TensorSource slow = tensor_of("layers.0.weight", values);
+  slow.bytes = [&, bytes = slow.bytes, released = release.get_future().share()](
+                   const ByteSink& sink) {
+    released.wait();
+    bytes(sink);
+  };
+  CheckpointWriter writer(files, {folder.path(), 1});
+  writer.add_tensor("model", std::move(slow));
+  saver.start(std::move(writer), state_of(1));  // does not wait for the copy
+  std::atomic<bool> may_change = false;
+  std::thread caller([&] {
+    saver.wait_until_copied();
+    may_change = true;
+  });
+  CHECK_FALSE(may_change);
+  release.set_value();
+  caller.join();
+  saver.wait();
+  const auto outcome = saver.poll();
+  REQUIRE(outcome);
+  CHECK(outcome->num_bytes == 800);
+  saver.wait_until_copied();  // nothing is under way
+}
+
+TEST_CASE("a copy that fails lets the caller go on, and is thrown", "[unit]") {
+  const TemporaryFolder folder;
+  FileSystem& files = real_file_system();
+  prepare_folder(files, folder.path());
+  CheckpointSaver saver(files, {.is_async = true});
+  const Values values = step_values(1, 100);
+  TensorSource broken = tensor_of("layers.0.weight", values);
+  broken.bytes = [](const ByteSink&) { throw titan::DeviceError("no memory"); };
+  CheckpointWriter writer(files, {folder.path(), 1});
+  writer.add_tensor("model", std::move(broken));
+  saver.start(std::move(writer), state_of(1));
+  saver.wait_until_copied();
+  CHECK_THROWS_WITH(saver.wait(), Contains("no memory This is the save of"));
+  CHECK(list_checkpoints(files, folder.path()).empty());
+}
+
 TEST_CASE("a save waits for the one before it; none is lost", "[unit]") {
   const TemporaryFolder folder;
   FileSystem& files = real_file_system();
@@ -113,6 +165,7 @@ TEST_CASE("a save waits for the one before it; none is lost", "[unit]") {
       const Values moment = step_values(-step, 100);
       saver.start(writer_of(files, folder.path(), step, weight, moment),
                   state_of(step));
+      saver.wait_until_copied();  // before they go
     }
   }  // the destructor waits for the last one
   const auto left = list_checkpoints(files, folder.path());
@@ -199,6 +252,7 @@ TEST_CASE("ranks save at their own pace and meet only in the folder",
                           whole.begin() + (rank + 1) * 10);
         writer.add_piece("model", tensor_of("w", mine), {30}, {rank * 10});
         saver.start(std::move(writer), state_of(step));
+        saver.wait_until_copied();
       }
     });
   for (std::thread& rank : ranks) rank.join();

@@ -252,6 +252,7 @@ TEST_CASE("ranks meet in an object store too", "[unit]") {
                                              whole.begin() + (rank + 1) * 10);
         writer.add_piece("model", tensor_of("w", mine), {30}, {rank * 10});
         saver.start(std::move(writer), {});
+        saver.wait_until_copied();
       }
       saver.wait();
     });
