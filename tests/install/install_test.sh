@@ -38,6 +38,13 @@ expect 0 "final: step=2" ${offline[@]+"${offline[@]}"} env -i HOME="$scratch" \
 expect 0 "model.safetensors" ls runs/llama3_debug_tinyshakespeare/hf
 cd ..
 
+# What plugins link is found in the tree.
+if [ -e second/lib/titan/plugins/libtitan_parquet.so ]; then
+  expect 0 "second/bin/../lib/libarrow.so" env -i HOME="$scratch" LD_DEBUG=libs \
+    second/bin/titan data prepare --use titan.parquet --out prepared \
+    "$source_dir/tests/unit/plugins/datasets/parquet/data/codec_zstd.parquet"
+fi
+
 expect 0 "Generating done" cmake -S "$source_dir/tests/install/plugin" -B acme \
   -G Ninja "-DCMAKE_PREFIX_PATH=$scratch/second" -DCMAKE_BUILD_TYPE=Release
 expect 0 "Linking" cmake --build acme
