@@ -35,6 +35,7 @@ std::unique_ptr<Site> make_site(const ModuleTree& tree,
   const std::string name = site.empty()  ? fqn
                            : fqn.empty() ? site
                                          : text(fqn, '.', site);
+  // NOLINTNEXTLINE(modernize-make-unique): an aggregate.
   return std::unique_ptr<Site>(new Site{op::Slot(op::find_op(view(spec.op_id)),
                                                  fqn,
                                                  site,

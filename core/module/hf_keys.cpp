@@ -196,7 +196,7 @@ at::Tensor KeyMap::load(
     pieces.push_back(from_hf(match, tensor));
   }
   const bool is_stack = matches.front().rule.transform == TITAN_KEY_STACK;
-  const at::Tensor value = is_stack ? at::stack(pieces) : pieces.front();
+  at::Tensor value = is_stack ? at::stack(pieces) : pieces.front();
   TITAN_USER_CHECK(value.sizes() == at::IntArrayRef(parameter.shape),
                    "[checkpoint] ",
                    matches.front().hf,
