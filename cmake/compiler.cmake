@@ -39,3 +39,16 @@ endif()
 # every core source that may see it is compiled with the flag.
 add_library(titan_openmp INTERFACE)
 target_compile_options(titan_openmp INTERFACE -fopenmp)
+
+# titan_precompile_headers(<target> <headers>): in this order. A precompiled file
+# of another list goes first: where one lies, ccache asks for that one's bytes
+# and not for the list, and hands out what another list once made of them.
+function(titan_precompile_headers target)
+  if(NOT "${TITAN_PRECOMPILED_${target}}" STREQUAL "${ARGN}")
+    file(REMOVE
+      ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${target}.dir/cmake_pch.hxx.gch)
+    set(TITAN_PRECOMPILED_${target} "${ARGN}" CACHE INTERNAL
+      "Headers that ${target} precompiles")
+  endif()
+  target_precompile_headers(${target} PRIVATE ${ARGN})
+endfunction()

@@ -20,8 +20,8 @@ function(titan_add_test_headers name)
   target_link_libraries(${name} PRIVATE Catch2::Catch2 titan_warnings
     titan_openmp titan_test_options nlohmann_json::nlohmann_json ${ARG_LIBRARIES})
   # Catch2 last: LibTorch has a CHECK too.
-  target_precompile_headers(${name} PRIVATE ${ARG_HEADERS}
-    <nlohmann/json.hpp> <catch2/catch.hpp>)
+  titan_precompile_headers(${name} ${ARG_HEADERS} <nlohmann/json.hpp>
+    <catch2/catch.hpp>)
 endfunction()
 titan_add_test_headers(titan_tensor_test_headers
   HEADERS <ATen/ATen.h> LIBRARIES titan::torch)
