@@ -13,25 +13,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::string kTokenizer = TITAN_SOURCE_DIR "/assets/tokenizer";
-const Settings kBase = {"data.tokenizer=" + kTokenizer,
-                        "model.config.vocab_size=2048",
-                        "data.validation_fraction=0.1",
-                        "validation.at_end=true",
-                        "checkpoint.export_hf=true"};
-
-std::string validation_loss(const Finished& run) {
-  const size_t found = run.out.find("val_loss=");
-  return found == std::string::npos ? "" : run.out.substr(found);
-}
-
 // A base model, and the settings of a LoRA on it in a run folder of its own.
 struct LoraRun {
   LoraRun() {
-    const Finished base = run.train(kBase);
+    const Finished base = run.train(exporting());
     INFO(base.err);
     REQUIRE(base.exit_code == 0);
-    settings = kBase;
+    settings = exporting();
     settings.insert(settings.end(),
                     {"run_folder=" + folder().string(),
                      "checkpoint.initial=" + (run.run() / "hf").string(),
@@ -89,7 +77,7 @@ TEST_CASE("a LoRA run leaves PEFT's folder and a merged model that agree",
     REQUIRE(again.exit_code == 0);
     return validation_loss(again);
   };
-  Settings from_merged = kBase;
+  Settings from_merged = exporting();
   from_merged.push_back("checkpoint.initial=" +
                         (lora.folder() / "hf").string());
   const std::string loss = validation_loss(tuned);

@@ -135,9 +135,8 @@ TEST_CASE("--from and checkpoint.initial take weights and nothing else",
   const Finished source = run.train(trained);
   INFO(source.err);
   REQUIRE(source.exit_code == 0);
-  const size_t at = source.out.find("val_loss=");
-  REQUIRE(at != std::string::npos);
-  const std::string loss = source.out.substr(at);
+  const std::string loss = validation_loss(source);
+  REQUIRE_FALSE(loss.empty());
   // One step at learning rate 0 leaves the weights, so the validation loss is
   // that of the source.
   const auto start = [&](const std::string& name,
@@ -152,7 +151,7 @@ TEST_CASE("--from and checkpoint.initial take weights and nothing else",
     INFO(result.err);
     CHECK(result.exit_code == 0);
     CHECK(result.out.starts_with("final: step=1 "));
-    CHECK(result.out.substr(result.out.find("val_loss=")) == loss);
+    CHECK(validation_loss(result) == loss);
   };
   start("titan", {}, {"--from", run.checkpoint(12).string()});
   start("newest", {}, {"--from", run.checkpoints().string()});

@@ -11,29 +11,12 @@ using namespace titan::integration;
 
 namespace fs = std::filesystem;
 
-namespace {
-
-const std::string kTokenizer = TITAN_SOURCE_DIR "/assets/tokenizer";
-
-const Settings kExports = {"data.tokenizer=" + kTokenizer,
-                           "model.config.vocab_size=2048",
-                           "data.validation_fraction=0.1",
-                           "validation.at_end=true",
-                           "checkpoint.export_hf=true"};
-
-std::string validation_loss(const Finished& run) {
-  const size_t found = run.out.find("val_loss=");
-  return found == std::string::npos ? "" : run.out.substr(found);
-}
-
-}  // namespace
-
 TEST_CASE(
     "a run leaves a Hugging Face folder with weights, configuration and "
     "tokenizer",
     "[integration]") {
   const TinyRun run;
-  const Finished result = run.train(kExports);
+  const Finished result = run.train(exporting());
   INFO(result.err);
   REQUIRE(result.exit_code == 0);
   const fs::path hf = run.run() / "hf";
@@ -57,12 +40,12 @@ TEST_CASE(
 TEST_CASE("an exported model that is read and exported again is the same",
           "[integration]") {
   const TinyRun run;
-  const Finished first = run.train(kExports);
+  const Finished first = run.train(exporting());
   INFO(first.err);
   REQUIRE(first.exit_code == 0);
   const std::string loss = validation_loss(first);
   REQUIRE_FALSE(loss.empty());
-  Settings settings = kExports;
+  Settings settings = exporting();
   settings.insert(settings.end(),
                   {"run_folder=" + (run.folder() / "again").string(),
                    "training.steps=1",
@@ -81,7 +64,7 @@ TEST_CASE("an exported model that is read and exported again is the same",
 TEST_CASE("an export of averaged weights is not that of the last ones",
           "[integration]") {
   const TinyRun run;
-  Settings averaged = kExports;
+  Settings averaged = exporting();
   averaged.emplace_back("ema={decay: 0.9, validate: true}");
   REQUIRE(run.train(averaged).exit_code == 0);
   const std::string last = get_file(run.run() / "hf/model.safetensors");

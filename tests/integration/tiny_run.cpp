@@ -117,6 +117,20 @@ std::map<std::int64_t, std::string> step_losses(const fs::path& run) {
   return losses;
 }
 
+const Settings& exporting() {
+  static const Settings settings = {"data.tokenizer=" + kTokenizer,
+                                    "model.config.vocab_size=2048",
+                                    "data.validation_fraction=0.1",
+                                    "validation.at_end=true",
+                                    "checkpoint.export_hf=true"};
+  return settings;
+}
+
+std::string validation_loss(const Finished& run) {
+  const size_t found = run.out.find("val_loss=");
+  return found == std::string::npos ? "" : run.out.substr(found);
+}
+
 std::string line_with(const std::string& text, std::string_view start) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);)

@@ -58,6 +58,16 @@ std::vector<std::int64_t> steps_in(const std::filesystem::path& folder);
 std::map<std::int64_t, std::string> step_losses(
     const std::filesystem::path& run);
 
+/// The tokenizer of the sample text: 2048 ids.
+inline const std::string kTokenizer = TITAN_SOURCE_DIR "/assets/tokenizer";
+
+/// Settings of a run with that tokenizer, a validation loss and an export.
+const Settings& exporting();
+
+/// "val_loss=X" and what follows in the result's line; empty when there is
+/// none.
+std::string validation_loss(const Finished& run);
+
 /// The line of `text` that begins with `start`; empty when there is none.
 std::string line_with(const std::string& text, std::string_view start);
 
