@@ -46,18 +46,6 @@ std::optional<std::string> read_marker(const FileSystem& files,
   return read_text(files, path);
 }
 
-// Its folder is not synced: once it has its name rank 0 may publish, and the
-// folder is no longer there. Rank 0 syncs what the markers stand for.
-void write_marker(FileSystem& files,
-                  const fs::path& path,
-                  std::string_view content) {
-  if (files.is_object_store()) return write_file(files, path, content);
-  const fs::path temporary =
-      parent_folder(path) / (".tmp-" + path.filename().string());
-  write_file(files, temporary, content);
-  files.rename(temporary, path);
-}
-
 }  // namespace
 
 void prepare_folder(FileSystem& files, const fs::path& folder) {
@@ -186,16 +174,18 @@ void CheckpointWriter::write() {
   }
   files_.sync_folder(temporary_);
   // Rank 0 keeps its own report.
-  if (target_.rank != 0)
-    write_marker(
-        files_, marker(target_.rank, kDone), rank_report_text(report_));
+  if (target_.rank == 0) return;
+  // Once it has its name rank 0 may publish, and the folder is no longer
+  // there to be synced. Rank 0 syncs what the marker stands for.
+  write_file_by_rename(
+      files_, marker(target_.rank, kDone), rank_report_text(report_));
 }
 
 void CheckpointWriter::report_failure(const std::string& reason) noexcept {
   if (target_.rank == 0) return;
   try {
     files_.make_folder(temporary_);
-    write_marker(files_, marker(target_.rank, kFailed), reason);
+    write_file_by_rename(files_, marker(target_.rank, kFailed), reason);
   } catch (...) {
     // The disk that failed may refuse this too: then rank 0 times out.
   }

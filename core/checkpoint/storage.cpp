@@ -256,15 +256,21 @@ void write_file(FileSystem& files,
   file->close();
 }
 
-void write_file_atomically(FileSystem& files,
-                           const fs::path& path,
-                           std::string_view content) {
+void write_file_by_rename(FileSystem& files,
+                          const fs::path& path,
+                          std::string_view content) {
   if (files.is_object_store()) return write_file(files, path, content);
   const fs::path temporary =
       parent_folder(path) / (".tmp-" + path.filename().string());
   write_file(files, temporary, content);
   files.rename(temporary, path);
-  files.sync_folder(parent_folder(path));
+}
+
+void write_file_atomically(FileSystem& files,
+                           const fs::path& path,
+                           std::string_view content) {
+  write_file_by_rename(files, path, content);
+  if (!files.is_object_store()) files.sync_folder(parent_folder(path));
 }
 
 }  // namespace titan::checkpoint

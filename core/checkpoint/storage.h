@@ -83,6 +83,12 @@ void make_folders(FileSystem& files, const std::filesystem::path& path);
 /// Removes a file or a folder with its content; links are not followed.
 void remove_tree(FileSystem& files, const std::filesystem::path& path);
 
+/// As write_file_atomically, but the name is not synced: for a file that is for
+/// nobody after a loss of power, in a folder that may be gone by then.
+void write_file_by_rename(FileSystem& files,
+                          const std::filesystem::path& path,
+                          std::string_view content);
+
 /// Writes `.tmp-<name>` beside `path`, syncs it and renames it over `path` (an
 /// object store replaces the object): a reader sees the old file or the new
 /// one, never a part.
