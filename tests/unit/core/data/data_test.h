@@ -104,6 +104,15 @@ class Ranks {
     return in_order;
   }
 
+  /// How often each text comes until the data ends.
+  std::map<std::string, int> count_texts() {
+    std::map<std::string, int> seen;
+    while (!has_ended())
+      for (const SeenRow& row : step(1))
+        for (const std::string& text : row.texts()) ++seen[text];
+    return seen;
+  }
+
   std::string state() const {
     std::vector<std::string> states;
     for (const auto& stream : streams_) states.push_back(stream->state());

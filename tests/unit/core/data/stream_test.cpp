@@ -112,10 +112,7 @@ TEST_CASE("an epoch holds every document once, on every number of lanes",
     options.num_lanes = lanes;
     options.sources[0].epochs = 2;
     Ranks ranks(options, lanes > 1 ? 2 : 1, *kBytes);
-    std::map<std::string, int> seen;
-    while (!ranks.has_ended())
-      for (const SeenRow& row : ranks.step(1))
-        for (const std::string& text : row.texts()) ++seen[text];
+    const auto seen = ranks.count_texts();
     CHECK(seen.size() == 100);
     for (const auto& [text, count] : seen) CHECK(count == 2);
     CHECK(ranks.num_valid() == 2 * 100 * 15);
