@@ -43,6 +43,7 @@ struct ConvertOptions {
   std::string key;
   std::string config_folder;
   std::uint64_t shard_bytes = 5'000'000'000;
+  bool has_shard_size = false;
   bool is_json = false;
   train::SessionOptions session;
 };
@@ -168,6 +169,26 @@ void report(const ConvertOptions& options, const Sources& tensors) {
                       '\n');
 }
 
+// What would do nothing is refused.
+void require_used(const ConvertOptions& options, bool needs_model) {
+  TITAN_USER_CHECK(options.key.empty() || options.from == "torch",
+                   "[convert --key] expected IN to be a torch file, got ",
+                   options.from);
+  const bool is_folder = options.to == "hf" || options.to == "titan-weights";
+  TITAN_USER_CHECK(!options.has_shard_size || is_folder,
+                   "[convert --shard-size] expected --to hf or titan-weights, "
+                   "got --to ",
+                   options.to);
+  TITAN_USER_CHECK(needs_model || (options.session.plugin_files.empty() &&
+                                   options.session.plugin_folders.empty()),
+                   "[convert --plugin] expected a conversion that needs the "
+                   "model's rules, got ",
+                   options.from,
+                   " to ",
+                   options.to,
+                   ", which does not");
+}
+
 void convert(ConvertOptions options) {
   if (options.from.empty()) options.from = detect_kind(options.input);
   Sources tensors = open_sources(options);
@@ -181,8 +202,10 @@ void convert(ConvertOptions options) {
   ConvertTarget target = target_of(options);
   const bool needs_config = options.to == "titan-weights" &&
                             !fs::exists(target.config_folder / "config.json");
-  if (becomes_native || becomes_hf || options.to == "titan" || needs_config)
-    open_model(options, target);
+  const bool needs_model =
+      becomes_native || becomes_hf || options.to == "titan" || needs_config;
+  require_used(options, needs_model);
+  if (needs_model) open_model(options, target);
   if (becomes_hf) tensors = train::merge_adapters(*target.model, tensors);
   if (options.dtype.empty() && becomes_native)
     tensors = ckpt::decode_block_scaled(std::move(tensors), ckpt::Dtype::kBf16);
@@ -244,7 +267,8 @@ void add_convert_command(Command& app, int& exit_code) {
   command->footer(
       "Example: titan convert runs/debug/checkpoint out --to hf --dtype bf16\n"
       "Example: titan convert model.pt out --to hf --key model --config llama");
-  command->callback([options, &exit_code] {
+  command->callback([options, command, &exit_code] {
+    options->has_shard_size = command->count("--shard-size") > 0;
     convert(*options);
     exit_code = 0;
   });

@@ -159,6 +159,10 @@ std::unique_ptr<train::PluginHost> open_plugin(PrepareCommand& command) {
     TITAN_USER_CHECK(command.config == "{}",
                      "[--config] expected a plugin's dataset in --use, got ",
                      use);
+    TITAN_USER_CHECK(command.session.plugin_files.empty() &&
+                         command.session.plugin_folders.empty(),
+                     "[--plugin] expected a plugin's dataset in --use, got ",
+                     use);
     return nullptr;
   }
   plugin::SearchOptions search;

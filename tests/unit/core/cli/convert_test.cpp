@@ -54,6 +54,22 @@ TEST_CASE("convert casts, shards and says so in the config", "[unit]") {
   CHECK_THAT(twice.err, Contains("does not exist"));
 }
 
+TEST_CASE("convert refuses options that would do nothing", "[unit]") {
+  TemporaryFolder folder;
+  const std::string out = (folder.path() / "out").string();
+  const auto refused = [&](std::vector<std::string> options,
+                           const std::string& text) {
+    options.insert(options.begin(), {kGolden, out});
+    const CapturedRun run = convert(options);
+    CHECK(run.exit_code == 2);
+    CHECK_THAT(run.err, Contains(text));
+    CHECK_FALSE(std::filesystem::exists(out));
+  };
+  refused({"--to", "hf", "--key", "model"}, "expected IN to be a torch file");
+  refused({"--to", "hf", "--plugin", "./any.so"}, "got hf to hf");
+  refused({"--to", "torch", "--shard-size", "1MB"}, "got --to torch");
+}
+
 TEST_CASE("convert takes a part of a torch file and a dcp folder", "[unit]") {
   TemporaryFolder folder;
   const std::string out = (folder.path() / "a").string();

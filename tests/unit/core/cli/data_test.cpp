@@ -90,4 +90,18 @@ TEST_CASE("data commands name what is wrong", "[unit]") {
   CHECK_THAT(none.err, Contains("no such file"));
 }
 
+TEST_CASE("data prepare refuses a plugin that reads nothing", "[unit]") {
+  const test::TemporaryFolder folder;
+  const std::string file = folder.write("a.txt", "words");
+  const CapturedRun run = run_captured({"data",
+                                        "prepare",
+                                        file,
+                                        "--out",
+                                        folder.path() + "/out",
+                                        "--plugin",
+                                        "./any.so"});
+  CHECK(run.exit_code == 2);
+  CHECK_THAT(run.err, Contains("a plugin's dataset in --use, got text"));
+}
+
 }  // namespace titan::cli
