@@ -40,6 +40,7 @@ function(titan_add_test name)
     titan_openmp titan_test_options ${ARG_LIBRARIES})
   target_compile_definitions(${name} PRIVATE
     TITAN_SOURCE_DIR="${CMAKE_SOURCE_DIR}" TITAN_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  titan_compile_together(${name})
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL}
     SKIP_REGULAR_EXPRESSION "SKIPPED:")

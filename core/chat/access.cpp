@@ -48,11 +48,11 @@ std::optional<Value> find_indexed(const Value& value, const Value& key) {
   return all.substr(begin, byte_offset(all.substr(begin), 1));
 }
 
+}  // namespace
+
 void require_defined(const Value& value) {
   if (value.is_undefined()) fail(value.undefined_text());
 }
-
-}  // namespace
 
 Value get_attribute(const Value& value, std::string_view name) {
   require_defined(value);

@@ -38,6 +38,9 @@ class Items {
   std::shared_ptr<const List> list_;
 };
 
+/// Problem: `value` is undefined.
+void require_defined(const Value& value);
+
 /// The items of a list, the keys of a dict, the characters of a string; none of
 /// what is undefined. Problem: anything else.
 Items iterate(const Value& value, Budget& budget);

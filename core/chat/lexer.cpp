@@ -30,16 +30,12 @@ std::string normalise_newlines(std::string_view source) {
   return out;
 }
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 bool is_name_start(char c) {
   return std::isalpha(static_cast<unsigned char>(c)) || c == '_';
 }
 
 bool is_name_part(char c) {
-  return is_name_start(c) || is_digit(c);
+  return is_name_start(c) || is_ascii_digit(c);
 }
 
 class Lexer {
@@ -228,7 +224,7 @@ class Lexer {
     const char first = peek();
     if (at_ >= source_.size()) fail_at(tag, "the tag has no end");
     if (first == '\'' || first == '"') return lex_string();
-    if (is_digit(first)) return lex_number();
+    if (is_ascii_digit(first)) return lex_number();
     if (is_name_start(first)) {
       while (is_name_part(peek())) ++at_;
       return add(TokenKind::kName, source_.substr(begin, at_ - begin), begin);
@@ -279,7 +275,8 @@ class Lexer {
   }
 
   void skip_digits() {
-    while (is_digit(peek()) || (peek() == '_' && is_digit(peek(1)))) ++at_;
+    while (is_ascii_digit(peek()) || (peek() == '_' && is_ascii_digit(peek(1))))
+      ++at_;
   }
 
   void lex_number() {
@@ -288,14 +285,14 @@ class Lexer {
     const bool is_index = begin > 0 && source_[begin - 1] == '.';
     skip_digits();
     bool is_float = false;
-    if (!is_index && peek() == '.' && is_digit(peek(1))) {
+    if (!is_index && peek() == '.' && is_ascii_digit(peek(1))) {
       is_float = true;
       ++at_;
       skip_digits();
     }
     const size_t sign = peek(1) == '+' || peek(1) == '-' ? 1 : 0;
     if (!is_index && (peek() == 'e' || peek() == 'E') &&
-        is_digit(peek(1 + sign))) {
+        is_ascii_digit(peek(1 + sign))) {
       is_float = true;
       at_ += 1 + sign;
       skip_digits();

@@ -133,7 +133,7 @@ Value length(const Value& input, Arguments arguments, Budget&) {
   return length_of(input);
 }
 
-constexpr Filter kFilters[] = {
+constexpr Filter kNumberFilters[] = {
     {"abs", absolute},
     {"count", length},
     {"float", to_float},
@@ -145,7 +145,7 @@ constexpr Filter kFilters[] = {
 }  // namespace
 
 std::span<const Filter> number_filters() {
-  return kFilters;
+  return kNumberFilters;
 }
 
 }  // namespace titan::chat

@@ -21,10 +21,6 @@ std::string_view symbol_of(BinaryOperator op) {
   fail("the result is beyond 64 bits");
 }
 
-void require_defined(const Value& value) {
-  if (value.is_undefined()) fail(value.undefined_text());
-}
-
 int64_t floor_divide(int64_t a, int64_t b) {
   const int64_t quotient = a / b;
   return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;

@@ -119,7 +119,7 @@ Value extreme(const Value& input, Arguments arguments, Budget& budget) {
   return *best;
 }
 
-constexpr Filter kFilters[] = {
+constexpr Filter kOrderFilters[] = {
     {"dictsort", dictsort},
     {"max", extreme<true>},
     {"min", extreme<false>},
@@ -130,7 +130,7 @@ constexpr Filter kFilters[] = {
 }  // namespace
 
 std::span<const Filter> order_filters() {
-  return kFilters;
+  return kOrderFilters;
 }
 
 }  // namespace titan::chat

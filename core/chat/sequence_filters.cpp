@@ -212,7 +212,7 @@ Value sum(const Value& input, Arguments arguments, Budget& budget) {
   return total;
 }
 
-constexpr Filter kFilters[] = {
+constexpr Filter kSequenceFilters[] = {
     {"attr", attribute},
     {"batch", batch},
     {"d", otherwise},
@@ -235,7 +235,7 @@ constexpr Filter kFilters[] = {
 }  // namespace
 
 std::span<const Filter> sequence_filters() {
-  return kFilters;
+  return kSequenceFilters;
 }
 
 }  // namespace titan::chat

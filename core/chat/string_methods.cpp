@@ -25,7 +25,7 @@ Value strip_sides(const Value& self, Arguments arguments, Budget& budget) {
 }
 
 template <std::string (*kMap)(std::string_view)>
-Value map_case(const Value& self, Arguments arguments, Budget& budget) {
+Value case_method(const Value& self, Arguments arguments, Budget& budget) {
   const Parameters given("lower, upper, title, capitalize", arguments, {});
   budget.charge_bytes(self.string().size());
   return kMap(self.string());
@@ -40,11 +40,8 @@ std::string to_capitalized(std::string_view text) {
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 bool is_letter_or_digit(char c) {
-  return is_letter(c) || is_digit(c);
+  return is_letter(c) || is_ascii_digit(c);
 }
 
 // str.title: each run of letters is a word.
@@ -140,7 +137,7 @@ Value count_text(const Value& self, Arguments arguments, Budget& budget) {
   return count;
 }
 
-Value replace(const Value& self, Arguments arguments, Budget& budget) {
+Value replace_method(const Value& self, Arguments arguments, Budget& budget) {
   const Parameters given("replace", arguments, {"old", "new", "count"}, 2);
   return replace_all(self.string(),
                      given.string(0, ""),
@@ -149,7 +146,7 @@ Value replace(const Value& self, Arguments arguments, Budget& budget) {
                      budget);
 }
 
-Value join(const Value& self, Arguments arguments, Budget& budget) {
+Value join_method(const Value& self, Arguments arguments, Budget& budget) {
   const Parameters given("join", arguments, {"items"}, 1);
   std::string out;
   bool is_first = true;
@@ -191,34 +188,34 @@ Value pad(const Value& self, Arguments arguments, Budget& budget) {
                   budget);
 }
 
-Value format(const Value& self, Arguments arguments, Budget& budget) {
+Value format_method(const Value& self, Arguments arguments, Budget& budget) {
   return format_braces(self.string(), arguments, budget);
 }
 
 constexpr Method kMethods[] = {
-    {"capitalize", map_case<to_capitalized>},
+    {"capitalize", case_method<to_capitalized>},
     {"center", pad<Align::kCenter>},
     {"count", count_text},
     {"endswith", has_affix<false>},
     {"find", find_text<false, false>},
-    {"format", format},
+    {"format", format_method},
     {"index", find_text<false, true>},
     {"isalnum", is_all<is_letter_or_digit>},
     {"isalpha", is_all<is_letter>},
-    {"isdecimal", is_all<is_digit>},
-    {"isdigit", is_all<is_digit>},
+    {"isdecimal", is_all<is_ascii_digit>},
+    {"isdigit", is_all<is_ascii_digit>},
     {"islower", is_case<'a', 'z'>},
-    {"isnumeric", is_all<is_digit>},
+    {"isnumeric", is_all<is_ascii_digit>},
     {"isspace", is_space},
     {"isupper", is_case<'A', 'Z'>},
-    {"join", join},
+    {"join", join_method},
     {"ljust", pad<Align::kLeft>},
-    {"lower", map_case<to_lower>},
+    {"lower", case_method<to_lower>},
     {"lstrip", strip_sides<true, false>},
     {"partition", partition},
     {"removeprefix", remove_affix<true>},
     {"removesuffix", remove_affix<false>},
-    {"replace", replace},
+    {"replace", replace_method},
     {"rfind", find_text<true, false>},
     {"rindex", find_text<true, true>},
     {"rjust", pad<Align::kRight>},
@@ -229,8 +226,8 @@ constexpr Method kMethods[] = {
     {"splitlines", splitlines},
     {"startswith", has_affix<true>},
     {"strip", strip_sides<true, true>},
-    {"title", map_case<to_title>},
-    {"upper", map_case<to_upper>},
+    {"title", case_method<to_title>},
+    {"upper", case_method<to_upper>},
     {"zfill", pad<Align::kZeros>},
 };
 

@@ -177,7 +177,7 @@ Value tojson(const Value& input, Arguments arguments, Budget& budget) {
   return to_json(input, style, budget);
 }
 
-constexpr Filter kFilters[] = {
+constexpr Filter kTextFilters[] = {
     {"capitalize", map_case<capitalize>},
     {"center", center},
     {"e", escape},
@@ -199,7 +199,7 @@ constexpr Filter kFilters[] = {
 }  // namespace
 
 std::span<const Filter> text_filters() {
-  return kFilters;
+  return kTextFilters;
 }
 
 }  // namespace titan::chat

@@ -16,6 +16,10 @@ namespace titan::chat {
 /// str.isspace: White_Space and U+001C to U+001F.
 bool is_python_space(uint32_t code_point);
 bool is_ascii(std::string_view text);
+/// "0" to "9".
+bool is_ascii_digit(char c);
+/// What JSON and YAML call white space: blank, tab, line feed, return.
+bool is_ascii_space(char c);
 /// Problem unless `text` is ASCII: what `what` does elsewhere needs tables.
 void require_ascii(std::string_view what, std::string_view text);
 

@@ -13,30 +13,30 @@
 namespace titan::chat {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr int kMaxJsonDepth = 64;
 
-Value value_of(const Json& json) {
+Value value_of(const OrderedJson& json) {
   switch (json.type()) {
-    case Json::value_t::boolean:
+    case OrderedJson::value_t::boolean:
       return json.get<bool>();
-    case Json::value_t::number_unsigned:
+    case OrderedJson::value_t::number_unsigned:
       if (json.get<uint64_t>() > std::numeric_limits<int64_t>::max())
         fail("expected integers of 64 bits, got ", json.get<uint64_t>());
       return json.get<int64_t>();
-    case Json::value_t::number_integer:
+    case OrderedJson::value_t::number_integer:
       return json.get<int64_t>();
-    case Json::value_t::number_float:
+    case OrderedJson::value_t::number_float:
       return json.get<double>();
-    case Json::value_t::string:
+    case OrderedJson::value_t::string:
       return json.get_ref<const std::string&>();
-    case Json::value_t::array: {
+    case OrderedJson::value_t::array: {
       List items;
-      for (const Json& item : json) items.push_back(value_of(item));
+      for (const OrderedJson& item : json) items.push_back(value_of(item));
       return Value::list(std::move(items));
     }
-    case Json::value_t::object: {
+    case OrderedJson::value_t::object: {
       Dict dict;
       for (const auto& [key, item] : json.items())
         dict.set(key, value_of(item));
@@ -52,8 +52,8 @@ Value value_of(const Json& json) {
 Value parse_json(std::string_view where, std::string_view text) {
   checkpoint::require_strict_json(where, text, kMaxJsonDepth);
   try {
-    return value_of(Json::parse(text));
-  } catch (const Json::exception& error) {
+    return value_of(OrderedJson::parse(text));
+  } catch (const OrderedJson::exception& error) {
     throw UserError(titan::text('[', where, "] JSON text: ", error.what()));
   } catch (const Problem& problem) {
     throw UserError(titan::text('[', where, "] ", problem.what()));

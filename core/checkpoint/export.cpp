@@ -140,8 +140,8 @@ void write_other_files(FileSystem& files,
 }  // namespace
 
 std::string config_with_dtype(const std::string& config_json, Dtype dtype) {
-  using Json = nlohmann::ordered_json;
-  Json json = Json::parse(config_json, nullptr, false);
+  using OrderedJson = nlohmann::ordered_json;
+  OrderedJson json = OrderedJson::parse(config_json, nullptr, false);
   TITAN_USER_CHECK(json.is_object(),
                    "[checkpoint] config.json: expected an object, got other "
                    "text");

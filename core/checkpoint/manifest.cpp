@@ -19,7 +19,7 @@ namespace titan::checkpoint {
 namespace {
 
 // Ordered: texts of other components come back with their keys as given.
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::string_view kFormat = "titan.checkpoint/1";
 constexpr std::string_view kReportFormat = "titan.rank_report/1";
@@ -61,19 +61,19 @@ void require_seal(const std::string& where,
                    expected.substr(prefix.size(), 16));
 }
 
-Json file_json(const FileRecord& file) {
+OrderedJson file_json(const FileRecord& file) {
   return {{"name", file.name},
           {"size", file.size_bytes},
           {"checksum", checksum_text(file.checksum)}};
 }
 
-Json tensor_json(const TensorRecord& tensor) {
-  Json json = {{"name", tensor.name},
-               {"role", tensor.role},
-               {"dtype", dtype_name(tensor.dtype)},
-               {"shape", tensor.shape},
-               {"file", tensor.file},
-               {"key", tensor.key}};
+OrderedJson tensor_json(const TensorRecord& tensor) {
+  OrderedJson json = {{"name", tensor.name},
+                      {"role", tensor.role},
+                      {"dtype", dtype_name(tensor.dtype)},
+                      {"shape", tensor.shape},
+                      {"file", tensor.file},
+                      {"key", tensor.key}};
   if (tensor.region != whole_region(tensor.shape)) {
     json["offset"] = tensor.region.offset;
     json["extent"] = tensor.region.extent;
@@ -109,12 +109,12 @@ const std::string& checked_json(const std::string& json) {
 // Typed access to untrusted JSON; `where` tags errors.
 class FieldReader {
  public:
-  FieldReader(std::string where, const Json& json)
+  FieldReader(std::string where, const OrderedJson& json)
       : where_(std::move(where)), json_(json) {
     check(json.is_object(), "entry", "an object", json);
   }
 
-  const Json& at(const char* key) const {
+  const OrderedJson& at(const char* key) const {
     const auto it = json_.find(key);
     TITAN_USER_CHECK(it != json_.end(),
                      '[',
@@ -142,7 +142,7 @@ class FieldReader {
 
   std::vector<std::int64_t> numbers(const char* key) const {
     std::vector<std::int64_t> found;
-    for (const Json& item : list(key)) {
+    for (const OrderedJson& item : list(key)) {
       check(item.is_number_unsigned() &&
                 std::in_range<std::int64_t>(item.get<std::uint64_t>()),
             key,
@@ -153,7 +153,7 @@ class FieldReader {
     return found;
   }
 
-  const Json& list(const char* key) const {
+  const OrderedJson& list(const char* key) const {
     check(at(key).is_array(), key, "a list", at(key));
     return at(key);
   }
@@ -169,7 +169,7 @@ class FieldReader {
   void check(bool condition,
              std::string_view key,
              std::string_view expected,
-             const Json& got) const {
+             const OrderedJson& got) const {
     TITAN_USER_CHECK(condition,
                      '[',
                      where_,
@@ -186,13 +186,13 @@ class FieldReader {
 
  private:
   std::string where_;
-  const Json& json_;
+  const OrderedJson& json_;
 };
 
 std::vector<FileRecord> read_files(const FieldReader& fields) {
   std::vector<FileRecord> files;
   std::set<std::string> names;
-  for (const Json& json : fields.list("files")) {
+  for (const OrderedJson& json : fields.list("files")) {
     const FieldReader entry(fields.where() + " files", json);
     FileRecord file{
         entry.string("name"), entry.number("size"), entry.checksum("checksum")};
@@ -205,7 +205,7 @@ std::vector<FileRecord> read_files(const FieldReader& fields) {
   return files;
 }
 
-TensorRecord read_tensor(const FieldReader& entry, const Json& json) {
+TensorRecord read_tensor(const FieldReader& entry, const OrderedJson& json) {
   TensorRecord tensor;
   tensor.name = entry.string("name");
   tensor.role = entry.string("role");
@@ -226,7 +226,7 @@ std::vector<TensorRecord> read_tensors(const FieldReader& fields,
   std::set<std::string_view> names;
   for (const FileRecord& file : files) names.insert(file.name);
   std::vector<TensorRecord> tensors;
-  for (const Json& json : fields.list("tensors")) {
+  for (const OrderedJson& json : fields.list("tensors")) {
     const FieldReader entry(fields.where() + " tensors", json);
     tensors.push_back(read_tensor(entry, json));
     entry.check(names.contains(tensors.back().file),
@@ -271,14 +271,14 @@ Manifest parse_manifest(std::string_view text, std::string_view file) {
   const std::string where = titan::text("checkpoint ", file);
   require_seal(where, kFormat, text);
   require_strict_json(where, text, kManifestDepth);
-  const Json json = Json::parse(text);
+  const OrderedJson json = OrderedJson::parse(text);
   const FieldReader fields(where, json);
   Manifest manifest;
   manifest.step = fields.signed_number("step");
   manifest.world_size = fields.signed_number("world_size");
   manifest.files = read_files(fields);
   manifest.tensors = read_tensors(fields, manifest.files);
-  for (const Json& state : fields.list("ranks"))
+  for (const OrderedJson& state : fields.list("ranks"))
     manifest.rank_states.push_back(state.dump());
   fields.check(std::cmp_equal(manifest.rank_states.size(), manifest.world_size),
                "ranks",
@@ -310,13 +310,13 @@ RankReport parse_rank_report(std::string_view text, std::string_view file) {
   const std::string where = titan::text("checkpoint ", file);
   require_seal(where, kReportFormat, text);
   require_strict_json(where, text, kManifestDepth);
-  const Json json = Json::parse(text);
+  const OrderedJson json = OrderedJson::parse(text);
   const FieldReader fields(where, json);
   RankReport report;
   report.step = fields.signed_number("step");
   report.rank = fields.signed_number("rank");
   report.files = read_files(fields);
-  for (const Json& tensor : fields.list("tensors"))
+  for (const OrderedJson& tensor : fields.list("tensors"))
     report.tensors.push_back(read_tensor(FieldReader(where, tensor), tensor));
   report.state = fields.at("state").dump();
   return report;

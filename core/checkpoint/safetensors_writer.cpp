@@ -18,7 +18,7 @@ namespace titan::checkpoint {
 namespace {
 
 // Ordered, so that the header lists tensors as they lie in the file.
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::size_t kAlignment = 8;
 
@@ -43,18 +43,18 @@ void require_distinct_names(const std::string& where,
 std::string header_text(const std::vector<TensorSpec>& specs,
                         const Metadata& metadata) {
   std::string text = "{";
-  const auto add = [&text](const std::string& name, const Json& value) {
+  const auto add = [&text](const std::string& name, const OrderedJson& value) {
     if (text.size() > 1) text += ',';
-    text += Json(name).dump() + ':' + value.dump();
+    text += OrderedJson(name).dump() + ':' + value.dump();
   };
-  if (!metadata.empty()) add("__metadata__", Json(metadata));
+  if (!metadata.empty()) add("__metadata__", OrderedJson(metadata));
   std::int64_t begin = 0;
   for (const TensorSpec& spec : specs) {
     const std::int64_t end = begin + spec_size_bytes(spec);
     add(spec.name,
-        Json{{"dtype", dtype_name(spec.dtype)},
-             {"shape", spec.shape},
-             {"data_offsets", {begin, end}}});
+        OrderedJson{{"dtype", dtype_name(spec.dtype)},
+                    {"shape", spec.shape},
+                    {"data_offsets", {begin, end}}});
     begin = end;
   }
   text += '}';

@@ -15,7 +15,7 @@
 namespace titan::checkpoint {
 namespace {
 
-constexpr std::uint64_t kAlignment = 64;
+constexpr std::uint64_t kRecordAlignment = 64;
 constexpr std::uint64_t kHasDescriptorAndUtf8 = 0x0808;
 constexpr std::uint64_t kVersionNeeded = 45;  // zip64
 constexpr std::uint64_t kAllOnes32 = 0xffffffff;
@@ -48,7 +48,7 @@ class ZipWriter {
     const std::uint64_t fixed =
         offset_ + header.size() + 2 + current_.name.size() + 20 + 4;
     const std::uint64_t padding =
-        (kAlignment - fixed % kAlignment) % kAlignment;
+        (kRecordAlignment - fixed % kRecordAlignment) % kRecordAlignment;
     put_number(header, 20 + 4 + padding, 2);
     header += current_.name;
     put_number(header, 1, 2);  // zip64: 16 bytes, known in the descriptor

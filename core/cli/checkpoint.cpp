@@ -25,11 +25,9 @@ namespace {
 
 namespace ckpt = titan::checkpoint;
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // As diff(1) has it: trouble is 2, a difference is not trouble.
-constexpr int kExitDifferent = 1;
-
 struct CheckpointOptions {
   std::string folder;
   std::string other_folder;
@@ -60,9 +58,9 @@ ckpt::CheckpointReader open_checkpoint(const ckpt::FileSystem& files,
   return std::move(*found.reader);
 }
 
-void print_json(const Json& json) {
+void print_json(const OrderedJson& json) {
   // Names of tensors may be any bytes.
-  std::cout << json.dump(-1, ' ', false, Json::error_handler_t::replace)
+  std::cout << json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace)
             << '\n';
 }
 
@@ -87,18 +85,18 @@ std::map<std::string, RoleTotals> sum_by_role(const ckpt::Manifest& manifest) {
   return totals;
 }
 
-Json inspection_json(const ckpt::CheckpointReader& reader) {
+OrderedJson inspection_json(const ckpt::CheckpointReader& reader) {
   const ckpt::Manifest& manifest = reader.manifest();
-  Json json = {{"path", reader.path().string()},
-               {"step", manifest.step},
-               {"world_size", manifest.world_size},
-               {"files", Json::array()},
-               {"roles", Json::object()},
-               {"tensors", Json::array()},
-               {"trainer", Json::parse(manifest.state.trainer)},
-               {"recipe", Json::parse(manifest.state.recipe)},
-               {"plugins", Json::parse(manifest.state.plugins)},
-               {"layout", Json::parse(manifest.state.layout)}};
+  OrderedJson json = {{"path", reader.path().string()},
+                      {"step", manifest.step},
+                      {"world_size", manifest.world_size},
+                      {"files", OrderedJson::array()},
+                      {"roles", OrderedJson::object()},
+                      {"tensors", OrderedJson::array()},
+                      {"trainer", OrderedJson::parse(manifest.state.trainer)},
+                      {"recipe", OrderedJson::parse(manifest.state.recipe)},
+                      {"plugins", OrderedJson::parse(manifest.state.plugins)},
+                      {"layout", OrderedJson::parse(manifest.state.layout)}};
   for (const ckpt::FileRecord& file : manifest.files)
     json["files"].push_back({{"name", file.name},
                              {"size", file.size_bytes},
@@ -206,7 +204,7 @@ int verify(const CheckpointOptions& options) {
                    place.folder.string(),
                    "] folder: expected a checkpoint or a folder of "
                    "checkpoints, got none");
-  Json json = Json::array();
+  OrderedJson json = OrderedJson::array();
   bool is_good = true;
   for (const fs::path& path : paths) {
     const std::string fault = fault_of(files, path);
@@ -225,15 +223,15 @@ int verify(const CheckpointOptions& options) {
 }
 
 // JSON has no infinity.
-Json number_json(double value) {
-  return std::isfinite(value) ? Json(value) : Json("inf");
+OrderedJson number_json(double value) {
+  return std::isfinite(value) ? OrderedJson(value) : OrderedJson("inf");
 }
 
-Json difference_json(const ckpt::CheckpointDifference& difference) {
-  Json json = {{"equal", difference.is_empty()},
-               {"equal_tensors", difference.num_equal},
-               {"state", difference.state_parts},
-               {"tensors", Json::array()}};
+OrderedJson difference_json(const ckpt::CheckpointDifference& difference) {
+  OrderedJson json = {{"equal", difference.is_empty()},
+                      {"equal_tensors", difference.num_equal},
+                      {"state", difference.state_parts},
+                      {"tensors", OrderedJson::array()}};
   for (const ckpt::TensorDifference& tensor : difference.tensors)
     json["tensors"].push_back(
         {{"role", tensor.role},
@@ -295,7 +293,8 @@ int prune(const CheckpointOptions& options) {
       paths.push_back(entry.path);
   else
     paths = ckpt::prune_checkpoints(files, place.folder, options.retention);
-  Json json = {{"dry_run", options.is_dry_run}, {"removed", Json::array()}};
+  OrderedJson json = {{"dry_run", options.is_dry_run},
+                      {"removed", OrderedJson::array()}};
   for (const fs::path& path : paths) {
     json["removed"].push_back(path.string());
     if (!options.is_json)

@@ -31,7 +31,7 @@ namespace {
 
 namespace ckpt = titan::checkpoint;
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using train::Sources;
 
 struct ConvertOptions {
@@ -149,11 +149,11 @@ void report(const ConvertOptions& options, const Sources& tensors) {
   for (const ckpt::TensorSource& tensor : tensors)
     size_bytes += ckpt::spec_size_bytes(tensor.spec);
   if (options.is_json)
-    std::cout << Json{{"from", options.from},
-                      {"to", options.to},
-                      {"output", options.output},
-                      {"tensors", tensors.size()},
-                      {"bytes", size_bytes}}
+    std::cout << OrderedJson{{"from", options.from},
+                             {"to", options.to},
+                             {"output", options.output},
+                             {"tensors", tensors.size()},
+                             {"bytes", size_bytes}}
                      .dump()
               << '\n';
   else

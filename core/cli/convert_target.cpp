@@ -18,7 +18,7 @@ namespace {
 
 namespace ckpt = titan::checkpoint;
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 void require_absent(const fs::path& output) {
   TITAN_USER_CHECK(!fs::exists(output),
@@ -30,10 +30,10 @@ void require_absent(const fs::path& output) {
 
 // The tokenizer that the run of a checkpoint had: a folder, "bytes", or none.
 std::string tokenizer_of(const std::string& recipe) {
-  const Json parsed = Json::parse(recipe, nullptr, false);
-  const auto pointer = Json::json_pointer("/data/tokenizer");
+  const OrderedJson parsed = OrderedJson::parse(recipe, nullptr, false);
+  const auto pointer = OrderedJson::json_pointer("/data/tokenizer");
   if (!parsed.is_object() || !parsed.contains(pointer)) return "";
-  const Json& found = parsed[pointer];
+  const OrderedJson& found = parsed[pointer];
   return found.is_string() ? found.get<std::string>() : "";
 }
 
@@ -44,19 +44,19 @@ bool has_tokenizer(const fs::path& folder) {
 
 // As much of a recipe as it takes to open the model again (open_model.h).
 std::string recipe_of(const ConvertTarget& target) {
-  Json plugins = Json::array();
+  OrderedJson plugins = OrderedJson::array();
   for (const std::string& file : target.plugin_files)
     plugins.push_back({{"path", fs::absolute(file).string()}});
   const fs::path folder = fs::absolute(target.config_folder);
-  return Json{
+  return OrderedJson{
       {"model",
        {{"use", target.model->id()},
-        {"config", Json::parse(target.model->config().to_json())}}},
+        {"config", OrderedJson::parse(target.model->config().to_json())}}},
       {"data",
        {{"tokenizer", has_tokenizer(folder) ? folder.string() : "bytes"}}},
       {"precision", {{"use", "fp32"}}},
       {"plugins",
-       {{"search", Json::array()},
+       {{"search", OrderedJson::array()},
         {"load", std::move(plugins)},
         {"policy", "dev"}}}}
       .dump();

@@ -24,9 +24,9 @@
 namespace titan::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-struct InspectOptions {
+struct DataInspectOptions {
   std::string recipe;
   train::SessionOptions session;
   int64_t num_rows = 4;
@@ -74,8 +74,8 @@ std::string decode(const Microbatch& batch,
   return to_valid_utf8(tokenizer.decode(ids));
 }
 
-Json row_json(const Microbatch& batch, const Tokenizer& tokenizer) {
-  Json stretches = Json::array();
+OrderedJson row_json(const Microbatch& batch, const Tokenizer& tokenizer) {
+  OrderedJson stretches = OrderedJson::array();
   for (const Stretch& stretch : stretches_of(batch))
     stretches.push_back({{"begin", stretch.begin},
                          {"end", stretch.end},
@@ -110,11 +110,11 @@ void print_row(int64_t row,
               << stretch.begin << ".." << stretch.end - 1 << ", positions "
               << batch.positions[first] << ".."
               << batch.positions[static_cast<size_t>(stretch.end) - 1] << ": "
-              << Json(decode(batch, stretch, tokenizer)).dump() << '\n';
+              << OrderedJson(decode(batch, stretch, tokenizer)).dump() << '\n';
   }
 }
 
-void run_inspect(const InspectOptions& options) {
+void run_data_inspect(const DataInspectOptions& options) {
   train::Session session(options.recipe, options.session);
   const config::Recipe& recipe = session.recipe();
   const auto tokenizer = load_tokenizer(recipe.string("data.tokenizer"));
@@ -126,7 +126,7 @@ void run_inspect(const InspectOptions& options) {
   if (options.of_validation) data.split = Split::kValidation;
   DataStream stream(data, *tokenizer);
   if (!options.is_json) std::cout << stream.describe() << '\n';
-  Json rows = Json::array();
+  OrderedJson rows = OrderedJson::array();
   Microbatch batch;
   for (int64_t row = 0; row < options.num_rows && !stream.has_ended(); ++row) {
     if (!stream.next(batch)) break;
@@ -135,7 +135,7 @@ void run_inspect(const InspectOptions& options) {
     else
       print_row(row, batch, *tokenizer);
   }
-  if (options.is_json) std::cout << Json{{"rows", rows}}.dump() << '\n';
+  if (options.is_json) std::cout << OrderedJson{{"rows", rows}}.dump() << '\n';
   for (const std::string& bad : stream.counts().first_bad_records)
     log::warn(bad);
 }
@@ -195,11 +195,11 @@ void run_prepare(PrepareCommand& command) {
   log::progress("");
   const ReadCounts counts = report.counts();
   for (const std::string& bad : counts.first_bad_records) log::warn(bad);
-  const Json facts = {{"folder", command.options.folder},
-                      {"files", whole.num_files},
-                      {"tokens", whole.num_tokens},
-                      {"documents", whole.num_documents},
-                      {"bad_records", counts.num_bad_records}};
+  const OrderedJson facts = {{"folder", command.options.folder},
+                             {"files", whole.num_files},
+                             {"tokens", whole.num_tokens},
+                             {"documents", whole.num_documents},
+                             {"bad_records", counts.num_bad_records}};
   if (command.is_json) {
     std::cout << facts.dump() << '\n';
     return;
@@ -215,7 +215,7 @@ void run_prepare(PrepareCommand& command) {
 }
 
 void add_inspect(Command& data, int& exit_code) {
-  auto options = std::make_shared<InspectOptions>();
+  auto options = std::make_shared<DataInspectOptions>();
   Command* command = data.add_subcommand(
       "inspect", "Print the rows that a recipe trains on, decoded");
   command->add_option("recipe", options->recipe, "The recipe")->required();
@@ -229,7 +229,7 @@ void add_inspect(Command& data, int& exit_code) {
       "Example: titan data inspect recipe.yaml --rows 2\n"
       "+ marks tokens that have a target, - those that have none.");
   command->callback([options, &exit_code] {
-    run_inspect(*options);
+    run_data_inspect(*options);
     exit_code = 0;
   });
 }

@@ -20,7 +20,7 @@
 namespace titan::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 struct DoctorOptions {
   bool is_json = false;
@@ -89,19 +89,20 @@ void print_text(const MachineFacts& facts,
 
 void print_json(const MachineFacts& facts,
                 const std::vector<MachineCheck>& checks) {
-  Json out;
-  out["machine"] = Json::parse(machine_json(facts));
+  OrderedJson out;
+  out["machine"] = OrderedJson::parse(machine_json(facts));
   out["libtorch"] = {{"version", libtorch_version()},
                      {"built_with", libtorch_built_version()},
                      {"path", loaded_library_path("libtorch_cpu.so")}};
-  out["checks"] = Json::array();
+  out["checks"] = OrderedJson::array();
   for (const MachineCheck& check : checks) {
     out["checks"].push_back({{"name", check.name},
                              {"passed", check.has_passed},
                              {"found", check.found},
                              {"fix", check.fix}});
   }
-  std::cout << out.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+  std::cout << out.dump(-1, ' ', false, OrderedJson::error_handler_t::replace)
+            << '\n';
 }
 
 void run_doctor(const DoctorOptions& options) {

@@ -21,6 +21,8 @@
 namespace titan::cli {
 namespace {
 
+using OrderedJson = nlohmann::ordered_json;
+
 struct GenerateOptions {
   std::string folder;
   std::string recipe;
@@ -93,8 +95,7 @@ void run_generate(GenerateOptions& options) {
     std::cout << std::endl;
     return;
   }
-  using Json = nlohmann::ordered_json;
-  const Json out = {
+  const OrderedJson out = {
       {"model", model->model->id()},
       {"source", model->source},
       {"prompt", options.prompt},
@@ -104,7 +105,8 @@ void run_generate(GenerateOptions& options) {
       {"stopped_by", outcome.is_at_eos ? "eos" : "max_tokens"},
       {"seconds", outcome.seconds},
       {"tokens_s", static_cast<double>(outcome.ids.size()) / outcome.seconds}};
-  std::cout << out.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+  std::cout << out.dump(-1, ' ', false, OrderedJson::error_handler_t::replace)
+            << '\n';
 }
 
 void add_sampling_options(Command& command,

@@ -14,7 +14,7 @@ namespace titan::cli {
 namespace {
 
 namespace plug = titan::plugin;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 /// The greatest version of a family that is asked for: "2.34" for GLIBC_.
 std::string newest_need(const plug::ElfFile& elf, std::string_view prefix) {
@@ -27,40 +27,40 @@ std::string newest_need(const plug::ElfFile& elf, std::string_view prefix) {
   return out;
 }
 
-Json kernel_json(const plug::KernelMatch& kernel) {
-  Json features = Json::array();
+OrderedJson kernel_json(const plug::KernelMatch& kernel) {
+  OrderedJson features = OrderedJson::array();
   const auto names = plug::cpu_feature_names();
   for (std::size_t i = 0; i < names.size(); ++i)
     if (kernel.cpu_features >> i & 1) features.push_back(names[i]);
-  const Json target =
+  const OrderedJson target =
       kernel.device == 0
-          ? Json{{"device", "cpu"}, {"features", std::move(features)}}
-          : Json{{"device", "cuda"},
-                 {"sm", {kernel.arch_min, kernel.arch_max}}};
+          ? OrderedJson{{"device", "cpu"}, {"features", std::move(features)}}
+          : OrderedJson{{"device", "cuda"},
+                        {"sm", {kernel.arch_min, kernel.arch_max}}};
   return {{"op", kernel.op},
-          {"targets", Json::array({target})},
+          {"targets", OrderedJson::array({target})},
           {"dtype_mask", kernel.dtype_mask},
           {"priority", kernel.priority},
           {"flags", kernel.flags}};
 }
 
-Json component_json(const plug::ManifestComponent& component,
-                    const plug::HostFacts& host,
-                    const std::string& file) {
-  Json out = {{"kind", component.kind},
-              {"id", component.id},
-              {"summary", component.summary}};
+OrderedJson component_json(const plug::ManifestComponent& component,
+                           const plug::HostFacts& host,
+                           const std::string& file) {
+  OrderedJson out = {{"kind", component.kind},
+                     {"id", component.id},
+                     {"summary", component.summary}};
   if (component.kernel) out.update(kernel_json(*component.kernel));
   out["config_schema"] = component.config_schema.empty()
-                             ? Json::object()
-                             : Json::parse(component.config_schema);
+                             ? OrderedJson::object()
+                             : OrderedJson::parse(component.config_schema);
   const auto refusal = plug::refuse_component(component, host, file);
   out["usable"] = !refusal.has_value();
   if (refusal) out["why_not"] = refusal->text;
   return out;
 }
 
-void add_manifest(Json& out,
+void add_manifest(OrderedJson& out,
                   const plug::Inspection& inspection,
                   const plug::HostFacts& host) {
   const plug::Manifest& note = *inspection.manifest;
@@ -78,19 +78,19 @@ void add_manifest(Json& out,
   out["built"] = {{"compiler", note.compiler}, {"cxx11_abi", nullptr}};
   if (note.cxx11_abi) out["built"]["cxx11_abi"] = *note.cxx11_abi;
   out["needs"] = note.needs;
-  out["components"] = Json::array();
+  out["components"] = OrderedJson::array();
   for (const plug::ManifestComponent& component : note.components)
     out["components"].push_back(
         component_json(component, host, inspection.path));
 }
 
-void add_elf(Json& out,
+void add_elf(OrderedJson& out,
              const plug::Inspection& inspection,
              const plug::HostFacts& host) {
   const plug::ElfFile& elf = *inspection.elf;
   static const std::vector<std::string> kNoNeeds;
   int num_shim = 0;
-  Json unstable = Json::array();
+  OrderedJson unstable = OrderedJson::array();
   for (const plug::ElfSymbol& symbol : elf.undefined) {
     const auto kind = plug::classify_symbol(symbol, kNoNeeds);
     num_shim += kind == plug::SymbolClass::kShim;
@@ -118,22 +118,22 @@ void add_elf(Json& out,
 std::string inspection_json(const plug::Inspection& inspection,
                             const plug::HostFacts& host,
                             const std::string& mode) {
-  Json out = {{"file", inspection.path},
-              {"real_path", inspection.real_path},
-              {"sha256", inspection.sha256},
-              {"size", inspection.size_bytes},
-              {"mode", mode}};
+  OrderedJson out = {{"file", inspection.path},
+                     {"real_path", inspection.real_path},
+                     {"sha256", inspection.sha256},
+                     {"size", inspection.size_bytes},
+                     {"mode", mode}};
   if (inspection.manifest) add_manifest(out, inspection, host);
   if (inspection.elf) add_elf(out, inspection, host);
   out["verdict"] = inspection.is_usable()    ? "ok"
                    : inspection.is_skipped() ? "skipped"
                                              : "unusable";
-  out["diagnostics"] = Json::array();
+  out["diagnostics"] = OrderedJson::array();
   for (const plug::Diagnostic& item : inspection.diagnostics)
     out["diagnostics"].push_back({{"code", static_cast<int>(item.code)},
                                   {"name", plug::code_info(item.code).name},
                                   {"text", item.text}});
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return out.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 }  // namespace titan::cli

@@ -26,7 +26,7 @@ namespace titan::cli {
 namespace {
 
 namespace plug = titan::plugin;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 struct ListOptions {
   bool should_show_all = false;
@@ -63,18 +63,18 @@ bool is_of_interest(const plug::PluginStatus& status) {
          (status.state == plug::State::kFailed && !is_no_plugin);
 }
 
-Json status_json(const plug::PluginStatus& status) {
-  Json out = {{"state", plug::state_name(status.state)},
-              {"path", status.path},
-              {"real_path", status.real_path},
-              {"found_by", plug::level_name(status.level)},
-              {"sha256", status.sha256},
-              {"code", status.code},
-              {"reason", status.reason}};
+OrderedJson status_json(const plug::PluginStatus& status) {
+  OrderedJson out = {{"state", plug::state_name(status.state)},
+                     {"path", status.path},
+                     {"real_path", status.real_path},
+                     {"found_by", plug::level_name(status.level)},
+                     {"sha256", status.sha256},
+                     {"code", status.code},
+                     {"reason", status.reason}};
   if (!status.manifest) return out;
   out["name"] = status.manifest->name;
   out["version"] = status.manifest->version;
-  out["components"] = Json::array();
+  out["components"] = OrderedJson::array();
   for (const plug::ManifestComponent& component : status.manifest->components)
     out["components"].push_back(
         {{"kind", component.kind}, {"id", component.id}});
@@ -83,14 +83,16 @@ Json status_json(const plug::PluginStatus& status) {
 
 void print_list_json(const plug::PluginRegistry& registry,
                      const std::vector<plug::PluginStatus>& shown) {
-  Json out = {{"plugins", Json::array()}, {"searched", Json::array()}};
+  OrderedJson out = {{"plugins", OrderedJson::array()},
+                     {"searched", OrderedJson::array()}};
   for (const plug::PluginStatus& status : shown)
     out["plugins"].push_back(status_json(status));
   for (const plug::SearchFolder& folder : registry.folders())
     out["searched"].push_back({{"found_by", plug::level_name(folder.level)},
                                {"path", folder.path},
                                {"problem", folder.problem}});
-  std::cout << out.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+  std::cout << out.dump(-1, ' ', false, OrderedJson::error_handler_t::replace)
+            << '\n';
 }
 
 void print_status(const plug::PluginStatus& status, bool is_verbose) {

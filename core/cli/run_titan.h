@@ -11,6 +11,7 @@
 namespace titan::cli {
 
 /// Exit codes: docs/debugging.md and docs/adr/0011.
+inline constexpr int kExitDifferent = 1;  ///< As diff(1).
 inline constexpr int kExitUserError = 2;
 inline constexpr int kExitBug = 70;
 inline constexpr int kExitDevice = 75;

@@ -26,8 +26,6 @@ using Json = nlohmann::json;
 
 // More would scroll the first, which says most, off the screen.
 constexpr size_t kMaxDifferencesShown = 20;
-constexpr int kExitDifferent = 1;  // As diff(1).
-
 struct TokenizerOptions {
   std::string tokenizer;
   std::optional<std::string> text;

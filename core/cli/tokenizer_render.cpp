@@ -20,7 +20,7 @@
 namespace titan::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 struct RenderCommand {
   std::string tokenizer;
@@ -79,8 +79,8 @@ void print_text(const RenderCommand& command, const Tokenizer& tokenizer) {
                                    .render(input, {local_time(), {}})
                                    .text;
   if (command.is_json)
-    std::cout << Json{{"text", rendered},
-                      {"ids", tokenizer.encode(rendered, false, false)}}
+    std::cout << OrderedJson{{"text", rendered},
+                             {"ids", tokenizer.encode(rendered, false, false)}}
               << '\n';
   else
     std::cout << rendered;
@@ -100,13 +100,15 @@ void print_mask(const RenderCommand& command, const Tokenizer& tokenizer) {
                    "of the assistant in ",
                    command.file);
   if (command.is_json) {
-    std::cout << Json{{"ids", sample->ids}, {"is_target", sample->is_target}}
+    std::cout << OrderedJson{{"ids", sample->ids},
+                             {"is_target", sample->is_target}}
               << '\n';
     return;
   }
   for (size_t t = 0; t < sample->ids.size(); ++t)
     std::cout << sample->ids[t] << (sample->is_target[t] ? " * " : "   ")
-              << Json(to_valid_utf8(tokenizer.decode({&sample->ids[t], 1})))
+              << OrderedJson(
+                     to_valid_utf8(tokenizer.decode({&sample->ids[t], 1})))
               << '\n';
   std::cout << text(
       counts.num_targets, " of ", counts.num_tokens, " tokens are learnt\n");

@@ -26,6 +26,8 @@
 namespace titan::cli {
 namespace {
 
+using OrderedJson = nlohmann::ordered_json;
+
 struct TrainOptions {
   std::string recipe;
   train::SessionOptions session;
@@ -92,14 +94,13 @@ void log_memory_estimate(train::Session& session,
 // What --json prints for a run that had finished before: no step, so the
 // result.
 void print_result_json(const train::RunResult& result) {
-  using Json = nlohmann::ordered_json;
   const auto number = [](double value) {  // JSON has no NaN
-    return std::isfinite(value) ? Json(value) : Json(nullptr);
+    return std::isfinite(value) ? OrderedJson(value) : OrderedJson(nullptr);
   };
-  Json line = {{"step", result.step},
-               {"final", true},
-               {"loss", number(result.train_loss)},
-               {"train_loss", number(result.train_loss)}};
+  OrderedJson line = {{"step", result.step},
+                      {"final", true},
+                      {"loss", number(result.train_loss)},
+                      {"train_loss", number(result.train_loss)}};
   if (result.validation_loss)
     line["val_loss"] = number(*result.validation_loss);
   if (!result.sample.empty()) line["sample"] = result.sample;

@@ -18,7 +18,7 @@
 namespace titan::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using train::ModuleRow;
 using train::RecipeReport;
 
@@ -29,7 +29,7 @@ struct ValidateOptions {
   bool is_json = false;
 };
 
-Json schedule_json(const RecipeReport& report) {
+OrderedJson schedule_json(const RecipeReport& report) {
   constexpr const char* kDecays[] = {"none", "linear", "sqrt", "cosine"};
   const train::Schedule& schedule = report.schedule;
   return {
@@ -42,7 +42,7 @@ Json schedule_json(const RecipeReport& report) {
       {"lr_last", report.base_lr * schedule.factor(schedule.total_steps - 1)}};
 }
 
-Json memory_json(const RecipeReport& report) {
+OrderedJson memory_json(const RecipeReport& report) {
   if (!report.memory_note.empty()) return {{"none", report.memory_note}};
   return {{"parameters", report.memory.parameters},
           {"gradients", report.memory.gradients},
@@ -51,34 +51,34 @@ Json memory_json(const RecipeReport& report) {
           {"total", report.memory.total()}};
 }
 
-Json to_json(const RecipeReport& report) {
+OrderedJson to_json(const RecipeReport& report) {
   const parallel::MeshShape& mesh = report.mesh;
-  Json out = {{"name", report.name},
-              {"model", report.model},
-              {"flavor", report.flavor},
-              {"parameters", report.num_parameters},
-              {"vocabulary", report.vocabulary},
-              {"precision", report.precision},
-              {"optimizer", report.optimizer},
-              {"mesh",
-               {{"world", mesh.world()},
-                {"pp", mesh.pp},
-                {"dp_replicate", mesh.dp_replicate},
-                {"dp_shard", mesh.dp_shard},
-                {"cp", mesh.cp},
-                {"tp", mesh.tp},
-                {"ep", mesh.ep}}},
-              {"recompute", report.recompute},
-              {"memory_bytes", memory_json(report)},
-              {"flops_per_token", report.flops_per_token},
-              {"seq_len", report.seq_len},
-              {"tokens_per_microbatch", report.tokens_per_microbatch},
-              {"microbatches", report.microbatches},
-              {"tokens_per_step", report.tokens_per_step},
-              {"schedule", schedule_json(report)},
-              {"warnings", report.warnings},
-              {"modules", Json::array()},
-              {"stages", Json::array()}};
+  OrderedJson out = {{"name", report.name},
+                     {"model", report.model},
+                     {"flavor", report.flavor},
+                     {"parameters", report.num_parameters},
+                     {"vocabulary", report.vocabulary},
+                     {"precision", report.precision},
+                     {"optimizer", report.optimizer},
+                     {"mesh",
+                      {{"world", mesh.world()},
+                       {"pp", mesh.pp},
+                       {"dp_replicate", mesh.dp_replicate},
+                       {"dp_shard", mesh.dp_shard},
+                       {"cp", mesh.cp},
+                       {"tp", mesh.tp},
+                       {"ep", mesh.ep}}},
+                     {"recompute", report.recompute},
+                     {"memory_bytes", memory_json(report)},
+                     {"flops_per_token", report.flops_per_token},
+                     {"seq_len", report.seq_len},
+                     {"tokens_per_microbatch", report.tokens_per_microbatch},
+                     {"microbatches", report.microbatches},
+                     {"tokens_per_step", report.tokens_per_step},
+                     {"schedule", schedule_json(report)},
+                     {"warnings", report.warnings},
+                     {"modules", OrderedJson::array()},
+                     {"stages", OrderedJson::array()}};
   for (const ModuleRow& row : report.modules)
     out["modules"].push_back({{"name", row.fqn},
                               {"class", row.class_name},
@@ -191,7 +191,7 @@ void print_text(const RecipeReport& report) {
                  ") x ",
                  report.mesh.data_parallel(),
                  " data ranks"));
-  const Json schedule = schedule_json(report);
+  const OrderedJson schedule = schedule_json(report);
   print_row("schedule",
             text(report.num_steps,
                  " steps, warmup ",

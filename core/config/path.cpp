@@ -7,6 +7,7 @@
 
 #include <titan/error.h>
 
+#include "core/config/scalar.h"
 #include "core/config/value.h"
 
 namespace titan::config {
@@ -17,10 +18,6 @@ constexpr std::size_t kMaxIndexDigits = 9;
 
 [[noreturn]] void refuse(std::string_view path, std::string_view what) {
   throw UserError(text("[", path, "] ", what), 501);
-}
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
 }
 
 bool ends_in_revision(const std::string& word) {

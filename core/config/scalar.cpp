@@ -12,10 +12,6 @@
 namespace titan::config {
 namespace {
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 std::string_view without_sign(std::string_view text) {
   return text.starts_with('+') || text.starts_with('-') ? text.substr(1) : text;
 }
@@ -95,6 +91,10 @@ Value parse_float(std::string_view text, const Origin& origin) {
 }
 
 }  // namespace
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 Value resolve_plain_scalar(std::string_view text, const Origin& origin) {
   using namespace std::literals;

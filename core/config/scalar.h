@@ -11,6 +11,9 @@
 
 namespace titan::config {
 
+/// "0" to "9".
+bool is_digit(char c);
+
 /// Returns the typed value of plain text; UserError when it is a number that
 /// cannot be held.
 Value resolve_plain_scalar(std::string_view text, const Origin& origin);

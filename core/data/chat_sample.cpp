@@ -5,6 +5,7 @@
 
 #include <titan/error.h>
 
+#include "core/chat/unicode_text.h"
 #include "core/data/record.h"
 #include "core/data/token_places.h"
 
@@ -13,10 +14,6 @@ namespace {
 
 using chat::TextRange;
 using chat::Value;
-
-bool is_space(char c) {
-  return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
 
 bool is_answer(const Value& message) {
   return message.dict().find_name("role")->string() == "assistant";
@@ -97,7 +94,7 @@ void trim_behind_special(const Tokenizer& tokenizer,
                          std::string_view text,
                          TextRange& range) {
   size_t end = range.end;
-  while (end > range.begin && is_space(text[end - 1])) --end;
+  while (end > range.begin && chat::is_ascii_space(text[end - 1])) --end;
   const auto last =
       std::find_if(places.begin(), places.end(), [&](const TextRange& place) {
         return place.end == end;

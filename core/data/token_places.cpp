@@ -3,17 +3,10 @@
 
 #include <titan/text.h>
 
+#include "core/chat/unicode_text.h"
 #include "core/data/record.h"
 
 namespace titan {
-namespace {
-
-bool is_space(char c) {
-  return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
-
-}  // namespace
-
 std::vector<chat::TextRange> find_token_places(const Tokenizer& tokenizer,
                                                std::span<const int32_t> ids,
                                                std::string_view text) {
@@ -26,7 +19,7 @@ std::vector<chat::TextRange> find_token_places(const Tokenizer& tokenizer,
     // Alone, the first token of a word may decode without the space before
     // it, and special tokens may have swallowed what is around them.
     while (!text.substr(at).starts_with(piece) && at < text.size() &&
-           is_space(text[at]))
+           chat::is_ascii_space(text[at]))
       ++at;
     if (!text.substr(at).starts_with(piece))
       throw BadRecord(titan::text(
@@ -38,7 +31,7 @@ std::vector<chat::TextRange> find_token_places(const Tokenizer& tokenizer,
     at += piece.size();
     places.push_back({begin, at});
   }
-  while (at < text.size() && is_space(text[at])) ++at;
+  while (at < text.size() && chat::is_ascii_space(text[at])) ++at;
   if (at != text.size())
     throw BadRecord(titan::text("the tokens end before the text does, at byte ",
                                 at,

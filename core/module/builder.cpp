@@ -13,9 +13,6 @@ namespace {
 using plugin::guard_call;
 using plugin::view;
 
-ModuleTree& tree_of(titan_builder* builder) {
-  return *reinterpret_cast<ModuleTree*>(builder);
-}
 Module& module_of(titan_module* module) {
   TITAN_USER_CHECK(module != nullptr,
                    "[builder] parent: expected a module, got null");

@@ -16,5 +16,9 @@ const titan_builder_api& builder_api();
 inline titan_builder* as_builder(ModuleTree& tree) {
   return reinterpret_cast<titan_builder*>(&tree);
 }
+/// The way back.
+inline ModuleTree& tree_of(titan_builder* builder) {
+  return *reinterpret_cast<ModuleTree*>(builder);
+}
 
 }  // namespace titan::module

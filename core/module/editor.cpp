@@ -6,6 +6,7 @@
 
 #include <titan/error.h>
 
+#include "core/module/builder.h"
 #include "core/module/tree.h"
 #include "core/op/select.h"
 #include "core/plugin/abi_call.h"
@@ -15,10 +16,6 @@ namespace {
 
 using plugin::guard_call;
 using plugin::view;
-
-ModuleTree& tree_of(titan_builder* builder) {
-  return *reinterpret_cast<ModuleTree*>(builder);
-}
 
 // How many leaves use each parameter.
 std::map<const Parameter*, int64_t> count_users(const ModuleTree& tree) {

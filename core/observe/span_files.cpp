@@ -17,10 +17,10 @@
 namespace titan {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Json arguments_of(const SpanEvent& event) {
-  Json arguments = Json::object();
+OrderedJson arguments_of(const SpanEvent& event) {
+  OrderedJson arguments = OrderedJson::object();
   // A counter draws one curve per argument: its value only.
   if (event.step >= 0 && event.kind != SpanKind::kCounter) {
     arguments["step"] = event.step;
@@ -36,8 +36,8 @@ double microseconds(int64_t nanoseconds) {
   return static_cast<double>(nanoseconds) / 1e3;
 }
 
-Json trace_event(const SpanEvent& event, int64_t origin_ns) {
-  Json out;
+OrderedJson trace_event(const SpanEvent& event, int64_t origin_ns) {
+  OrderedJson out;
   out["name"] = event.name;
   switch (event.kind) {
     case SpanKind::kSpan:
@@ -59,7 +59,10 @@ Json trace_event(const SpanEvent& event, int64_t origin_ns) {
   return out;
 }
 
-Json name_event(const char* what, int rank, int thread, std::string name) {
+OrderedJson name_event(const char* what,
+                       int rank,
+                       int thread,
+                       std::string name) {
   return {{"name", what},
           {"ph", "M"},
           {"pid", rank},
@@ -68,7 +71,7 @@ Json name_event(const char* what, int rank, int thread, std::string name) {
 }
 
 // Names for the ranks and threads that occur.
-void append_names(const CollectedSpans& spans, Json& out) {
+void append_names(const CollectedSpans& spans, OrderedJson& out) {
   std::set<std::pair<int, int>> seen;
   for (const SpanEvent& event : spans.events) {
     seen.emplace(event.rank, event.thread);
@@ -95,8 +98,8 @@ const char* kind_name(SpanKind kind) {
   return "counter";
 }
 
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string dump(const OrderedJson& json) {
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 }  // namespace
@@ -105,12 +108,12 @@ void write_chrome_trace(const CollectedSpans& spans,
                         const std::filesystem::path& path) {
   const int64_t origin_ns =
       spans.events.empty() ? 0 : spans.events.front().start_ns;
-  Json events = Json::array();
+  OrderedJson events = OrderedJson::array();
   append_names(spans, events);
   for (const SpanEvent& event : spans.events) {
     events.push_back(trace_event(event, origin_ns));
   }
-  Json trace;
+  OrderedJson trace;
   trace["traceEvents"] = std::move(events);
   trace["displayTimeUnit"] = "ms";
   trace["otherData"]["events_overwritten"] = spans.num_overwritten;
@@ -121,7 +124,7 @@ void write_span_lines(const CollectedSpans& spans,
                       const std::filesystem::path& path) {
   std::string lines;
   for (const SpanEvent& event : spans.events) {
-    Json line;
+    OrderedJson line;
     line["name"] = event.name;
     line["kind"] = kind_name(event.kind);
     line["rank"] = event.rank;

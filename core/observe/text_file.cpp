@@ -5,6 +5,8 @@
 #include <fstream>
 #include <iterator>
 
+#include <titan/error.h>
+
 namespace titan {
 
 std::optional<std::string> read_text_file(const std::filesystem::path& path) {
@@ -14,6 +16,13 @@ std::optional<std::string> read_text_file(const std::filesystem::path& path) {
                    std::istreambuf_iterator<char>());
   if (file.bad()) return std::nullopt;
   return text;
+}
+
+std::string require_text_file(const std::filesystem::path& path) {
+  auto content = read_text_file(path);
+  TITAN_USER_CHECK(
+      content, "[", path.string(), "] expected a readable file, got none");
+  return std::move(*content);
 }
 
 std::string read_first_line(const std::filesystem::path& path) {

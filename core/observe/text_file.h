@@ -14,6 +14,9 @@ namespace titan {
 /// The file's bytes; nullopt if it cannot be opened or read.
 std::optional<std::string> read_text_file(const std::filesystem::path& path);
 
+/// The file's bytes; UserError if it cannot be opened or read.
+std::string require_text_file(const std::filesystem::path& path);
+
 /// The file's first line without its newline; "" if it cannot be read.
 std::string read_first_line(const std::filesystem::path& path);
 

@@ -70,13 +70,6 @@ bool is_meta(const std::vector<at::Tensor>& tensors) {
   return false;
 }
 
-std::vector<TensorMeta> metas_of(const std::vector<at::Tensor>& tensors) {
-  std::vector<TensorMeta> out;
-  for (const at::Tensor& tensor : tensors)
-    out.push_back(TensorMeta::of(tensor));
-  return out;
-}
-
 at::Tensor make_empty(const TensorMeta& meta) {
   if (!meta.is_defined) return at::Tensor();
   return at::empty(meta.sizes,

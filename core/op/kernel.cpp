@@ -34,14 +34,6 @@ at::Device lead_device(c10::ArrayRef<at::Tensor> tensors) {
   return at::kCPU;
 }
 
-std::vector<TensorMeta> metas_of(c10::ArrayRef<at::Tensor> tensors) {
-  std::vector<TensorMeta> out;
-  out.reserve(tensors.size());
-  for (const at::Tensor& tensor : tensors)
-    out.push_back(TensorMeta::of(tensor));
-  return out;
-}
-
 at::Tensor allocate(const TensorMeta& meta) {
   return at::empty(meta.sizes,
                    at::TensorOptions().dtype(meta.dtype).device(meta.device));

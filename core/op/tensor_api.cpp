@@ -12,7 +12,7 @@ int32_t retain(titan_tensor handle, titan_tensor* out, titan_error* error) {
       error, "tensor.retain", [&] { *out = new_handle(borrow(handle)); });
 }
 
-void release(titan_tensor handle) {
+void release_tensor(titan_tensor handle) {
   delete reinterpret_cast<at::Tensor*>(handle);
 }
 
@@ -77,7 +77,7 @@ const titan_tensor_api& tensor_api() {
   static const titan_tensor_api table = {sizeof(titan_tensor_api),
                                          0,
                                          retain,
-                                         release,
+                                         release_tensor,
                                          num_dims,
                                          sizes,
                                          strides,

@@ -27,6 +27,14 @@ std::string TensorMeta::text() const {
   return titan::text(dtype_name(dtype), ' ', sizes, ' ', device.str());
 }
 
+std::vector<TensorMeta> metas_of(c10::ArrayRef<at::Tensor> tensors) {
+  std::vector<TensorMeta> out;
+  out.reserve(tensors.size());
+  for (const at::Tensor& tensor : tensors)
+    out.push_back(TensorMeta::of(tensor));
+  return out;
+}
+
 std::string_view dtype_name(at::ScalarType dtype) {
   switch (dtype) {
     case at::kByte:

@@ -41,6 +41,8 @@ struct TensorMeta {
   std::string text() const;
 };
 
+std::vector<TensorMeta> metas_of(c10::ArrayRef<at::Tensor> tensors);
+
 /// "bf16", "f32", "i64", ...: short names used in every message.
 std::string_view dtype_name(at::ScalarType dtype);
 

@@ -13,6 +13,7 @@
 #include <titan/error.h>
 
 #include "core/plugin/error_code.h"
+#include "core/plugin/manifest.h"
 
 namespace titan::plugin {
 namespace {
@@ -40,7 +41,6 @@ static_assert(sizeof(titan_storage_table) >= kStorageSize);
 static_assert(sizeof(titan_dataset_table) >= kDatasetSize);
 static_assert(sizeof(titan_transform_table) >= kTransformSize);
 
-constexpr std::uint64_t kMaxComponents = 4096;
 constexpr std::uint64_t kMaxText = 1u << 20;
 constexpr std::uint32_t kMaxStruct = 1u << 16;
 

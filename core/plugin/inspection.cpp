@@ -18,7 +18,7 @@
 namespace titan::plugin {
 namespace {
 
-constexpr std::string_view kEntry = "titan_plugin_entry_v1";
+constexpr std::string_view kEntrySymbol = "titan_plugin_entry_v1";
 constexpr std::size_t kMaxListed = 4;
 
 /// "a, b, c, d and 3 more"
@@ -306,12 +306,12 @@ class Judge {
     const auto& exported = elf().exported;
     const bool has_entry =
         std::any_of(exported.begin(), exported.end(), [](const auto& symbol) {
-          return symbol.name == kEntry;
+          return symbol.name == kEntrySymbol;
         });
     if (!has_entry)
       report(Code::kNoEntry,
              text("there is no way in: expected the exported symbol ",
-                  kEntry,
+                  kEntrySymbol,
                   ", got ",
                   exported.size(),
                   " other symbols"));

@@ -19,7 +19,6 @@ using Json = nlohmann::json;
 
 constexpr int kMaxDepth = 64;
 constexpr std::size_t kMaxName = 256;
-constexpr std::size_t kMaxComponents = 4096;
 
 // Names by bit: TITAN_CPU_..., TITAN_KERNEL_..., torch's ScalarType.
 constexpr std::string_view kCpuFeatures[] = {"avx2",

@@ -16,6 +16,9 @@ namespace titan::plugin {
 /// Versions of LibTorch, packed as titan_host_api.torch_version; 0 = none.
 using TorchVersion = std::uint64_t;
 
+/// Of one plugin, in its note and in its table.
+inline constexpr std::uint64_t kMaxComponents = 4096;
+
 /// "2.11.0", or "none".
 std::string torch_version_text(TorchVersion version);
 

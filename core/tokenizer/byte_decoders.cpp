@@ -77,9 +77,9 @@ class ByteFallback final : public TokenDecoder {
   }
 };
 
-class Replace final : public TokenDecoder {
+class ReplaceDecoder final : public TokenDecoder {
  public:
-  explicit Replace(const JsonNode& node)
+  explicit ReplaceDecoder(const JsonNode& node)
       : pattern_(node["pattern"]), content_(node["content"].string()) {
     node.only_keys({"type", "pattern", "content"});
   }
@@ -93,9 +93,9 @@ class Replace final : public TokenDecoder {
 };
 
 // Takes up to `start` and `stop` times the character off the ends.
-class Strip final : public TokenDecoder {
+class StripDecoder final : public TokenDecoder {
  public:
-  explicit Strip(const JsonNode& node)
+  explicit StripDecoder(const JsonNode& node)
       : content_(read_character(node["content"])),
         start_(node["start"].integer(0, kMost)),
         stop_(node["stop"].integer(0, kMost)) {
@@ -132,8 +132,8 @@ std::unique_ptr<TokenDecoder> read_byte_decoder(const JsonNode& node) {
     node.only_keys({"type", "add_prefix_space", "trim_offsets", "use_regex"});
     return std::make_unique<ByteLevelDecoder>();
   }
-  if (type == "Replace") return std::make_unique<Replace>(node);
-  if (type == "Strip") return std::make_unique<Strip>(node);
+  if (type == "Replace") return std::make_unique<ReplaceDecoder>(node);
+  if (type == "Strip") return std::make_unique<StripDecoder>(node);
   if (type != "Fuse" && type != "ByteFallback") return nullptr;
   node.only_keys({"type"});
   if (type == "Fuse") return std::make_unique<Fuse>();

@@ -9,9 +9,9 @@
 namespace titan {
 namespace {
 
-class Sequence final : public Normalizer {
+class Normalizers final : public Normalizer {
  public:
-  explicit Sequence(std::vector<std::unique_ptr<Normalizer>> steps)
+  explicit Normalizers(std::vector<std::unique_ptr<Normalizer>> steps)
       : steps_(std::move(steps)) {}
   void apply(SourceText& source) const override {
     for (const auto& step : steps_) step->apply(source);
@@ -49,7 +49,7 @@ std::unique_ptr<Normalizer> read_normalizer(const JsonNode& node) {
       steps.push_back(read_normalizer(item));
       if (!steps.back()) item.fail("a normalizer");
     }
-    return std::make_unique<Sequence>(std::move(steps));
+    return std::make_unique<Normalizers>(std::move(steps));
   }
   if (node.type() == "Precompiled") return std::make_unique<Precompiled>(node);
   if (auto found = read_unicode_normalizer(node)) return found;

@@ -6,9 +6,9 @@
 namespace titan {
 namespace {
 
-class Sequence final : public PreTokenizer {
+class PreTokenizers final : public PreTokenizer {
  public:
-  explicit Sequence(std::vector<std::unique_ptr<PreTokenizer>> steps)
+  explicit PreTokenizers(std::vector<std::unique_ptr<PreTokenizer>> steps)
       : steps_(std::move(steps)) {}
   void apply(PieceList& list) const override {
     for (const auto& step : steps_) step->apply(list);
@@ -30,7 +30,7 @@ std::unique_ptr<PreTokenizer> read_pre_tokenizer(const JsonNode& node) {
       steps.push_back(read_pre_tokenizer(item));
       if (!steps.back()) item.fail("a pre-tokenizer");
     }
-    return std::make_unique<Sequence>(std::move(steps));
+    return std::make_unique<PreTokenizers>(std::move(steps));
   }
   if (node.type() == "UnicodeScripts") {
     node.only_keys({"type"});

@@ -7,9 +7,9 @@
 namespace titan {
 namespace {
 
-class Sequence final : public TokenDecoder {
+class TokenDecoders final : public TokenDecoder {
  public:
-  explicit Sequence(std::vector<std::unique_ptr<TokenDecoder>> steps)
+  explicit TokenDecoders(std::vector<std::unique_ptr<TokenDecoder>> steps)
       : steps_(std::move(steps)) {}
   void apply(std::vector<std::string>& parts) const override {
     for (size_t i = 0; i < steps_.size(); ++i) {
@@ -36,7 +36,7 @@ std::unique_ptr<TokenDecoder> read_token_decoder(const JsonNode& node) {
       steps.push_back(read_token_decoder(item));
       if (!steps.back()) item.fail("a decoder");
     }
-    return std::make_unique<Sequence>(std::move(steps));
+    return std::make_unique<TokenDecoders>(std::move(steps));
   }
   if (auto found = read_byte_decoder(node)) return found;
   if (auto found = read_word_decoder(node)) return found;

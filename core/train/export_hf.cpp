@@ -13,7 +13,7 @@
 
 namespace titan::train {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 std::map<std::string, at::Tensor> hf_tensors(
     const module::Model& model,
@@ -25,15 +25,15 @@ void add_tokenizer(checkpoint::HfFolder& content,
                    const std::filesystem::path& folder,
                    const Tokenizer& tokenizer) {
   const auto id = [](std::optional<int> given) {
-    return given ? Json(*given) : Json(nullptr);
+    return given ? OrderedJson(*given) : OrderedJson(nullptr);
   };
-  const Json ids = {{"bos_token_id", id(tokenizer.bos_id())},
-                    {"eos_token_id", id(tokenizer.eos_id())}};
+  const OrderedJson ids = {{"bos_token_id", id(tokenizer.bos_id())},
+                           {"eos_token_id", id(tokenizer.eos_id())}};
   if (!folder.empty()) checkpoint::copy_model_files(content, folder);
   // The folder's own may know more: temperature, several ends.
   if (content.generation_config_json.empty())
     content.generation_config_json = ids.dump(2) + '\n';
-  Json config = Json::parse(content.config_json);
+  OrderedJson config = OrderedJson::parse(content.config_json);
   config.update(ids);
   content.config_json = config.dump(2) + '\n';
 }

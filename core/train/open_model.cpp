@@ -8,6 +8,7 @@
 #include <titan/error.h>
 
 #include "core/checkpoint/checkpoint_folder.h"
+#include "core/observe/text_file.h"
 #include "core/parallel/planner.h"
 #include "core/train/adapter.h"
 #include "core/train/weights.h"
@@ -19,15 +20,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kModelKind = "titan.model/1";
 constexpr const char* kCheckpointFolder = "checkpoint";  // recipe's default
-
-std::string read_text(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  TITAN_USER_CHECK(
-      file.good(), "[", path.string(), "] expected a file, got none");
-  std::ostringstream content;
-  content << file.rdbuf();
-  return content.str();
-}
 
 std::optional<checkpoint::CheckpointReader> checkpoint_in(
     const checkpoint::FileSystem& files,
@@ -111,7 +103,8 @@ std::unique_ptr<module::Model> make_model_from_checkpoint(
 std::unique_ptr<module::Model> make_model_from_hf(PluginHost& host,
                                                   const fs::path& folder) {
   const fs::path file = folder / "config.json";
-  const auto hf = config::Value::from_json(read_text(file), file.string());
+  const auto hf =
+      config::Value::from_json(require_text_file(file), file.string());
   const config::Value* type = hf.find("model_type");
   TITAN_USER_CHECK(type != nullptr && type->is_string(),
                    "[",

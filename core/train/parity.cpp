@@ -35,13 +35,6 @@ using Tensors = std::map<std::string, at::Tensor>;
 constexpr double kFloor = 1e-6;      // of the global gradient norm
 constexpr double kZeroLimit = 1e-7;  // where the reference is exactly zero
 
-std::string read_text(const fs::path& path) {
-  auto content = read_text_file(path);
-  TITAN_USER_CHECK(
-      content, "[parity ", path.string(), "] expected a file, got none");
-  return std::move(*content);
-}
-
 Tensors read_tensors(const fs::path& path) {
   const checkpoint::SafetensorsFile file(path);
   Tensors tensors;
@@ -261,7 +254,8 @@ TensorError compare_update(const std::string& name,
 int64_t compare_training(PluginHost& host,
                          Case& of,
                          std::vector<TensorError>& errors) {
-  const Json training = Json::parse(read_text(of.folder / "training.json"));
+  const Json training =
+      Json::parse(require_text_file(of.folder / "training.json"));
   const Tensors batches = read_tensors(of.folder / "batches.safetensors");
   const Tensors expected =
       read_tensors(of.folder / "expected_training.safetensors");

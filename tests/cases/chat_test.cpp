@@ -26,7 +26,7 @@ constexpr const char* kRewriting =
     "{{ m.content if loop.last else m.content[-1:] }}.{% endfor %}"
     "{% if add_generation_prompt %}<a>{% endif %}";
 
-std::string conversations(int count) {
+std::string answered_conversations(int count) {
   std::string lines;
   for (int i = 0; i < count; ++i) {
     const char letter = static_cast<char>('a' + i % 26);
@@ -57,7 +57,8 @@ Overrides chat_recipe(const std::string& file, const Overrides& more) {
 // nothing, silently.
 TEST_CASE("only the assistant is learnt, with and without generation marks") {
   const ScratchFolder folder;
-  const std::string file = folder.write("chat.jsonl", conversations(60));
+  const std::string file =
+      folder.write("chat.jsonl", answered_conversations(60));
   const auto run = [&](const char* source, const Overrides& more = {}) {
     Overrides all = {"data.chat.template=" +
                      folder.write("chat.jinja", source)};
@@ -79,7 +80,7 @@ TEST_CASE("a conversation without an answer is left out and counted") {
   const ScratchFolder folder;
   const std::string file = folder.write(
       "chat.jsonl",
-      conversations(20) +
+      answered_conversations(20) +
           R"({"messages": [{"role": "system", "content": "Be still."}]})");
   const RunFacts facts =
       SmallRun(chat_recipe(file,
@@ -155,7 +156,8 @@ TEST_CASE("conversations longer than a row are truncated or dropped whole") {
 
 TEST_CASE("conversations are not packed so that rows cut them") {
   const ScratchFolder folder;
-  const std::string file = folder.write("chat.jsonl", conversations(4));
+  const std::string file =
+      folder.write("chat.jsonl", answered_conversations(4));
   CHECK_THROWS_WITH(
       SmallRun(chat_recipe(file, {"data.packing=sequential"})).run(),
       Contains("conversations stay whole"));
@@ -163,7 +165,8 @@ TEST_CASE("conversations are not packed so that rows cut them") {
 
 TEST_CASE("the date that templates see is checked") {
   const ScratchFolder folder;
-  const std::string file = folder.write("chat.jsonl", conversations(4));
+  const std::string file =
+      folder.write("chat.jsonl", answered_conversations(4));
   for (const char* date : {"2024-02-30", "24-02-03", "today", "2024/02/03"})
     CHECK_THROWS_WITH(
         SmallRun(chat_recipe(file, {text("data.chat.date=\"", date, '"')}))
@@ -173,8 +176,8 @@ TEST_CASE("the date that templates see is checked") {
 
 TEST_CASE("a line that is no conversation is named, or skipped") {
   const ScratchFolder folder;
-  const std::string file =
-      folder.write("chat.jsonl", conversations(30) + "{\"messages\": []}\n");
+  const std::string file = folder.write(
+      "chat.jsonl", answered_conversations(30) + "{\"messages\": []}\n");
   const Overrides recipe =
       chat_recipe(file,
                   {"data.lanes=1",

@@ -30,7 +30,7 @@ Averages gather(const train::Training& training) {
   return averages;
 }
 
-Overrides with(const std::string& mesh) {
+Overrides averaged_with(const std::string& mesh) {
   Overrides overrides = kAveraged;
   overrides.push_back(mesh);
   return overrides;
@@ -39,7 +39,7 @@ Overrides with(const std::string& mesh) {
 Averages averages_of(const std::string& mesh,
                      const std::filesystem::path& folder) {
   Averages averages;
-  SmallRun(with(mesh))
+  SmallRun(averaged_with(mesh))
       .run([](train::Training& training) { training.ema->reset(); },
            [&](train::Training& training) {
              const Averages mine = gather(training);
@@ -79,7 +79,7 @@ TEST_CASE("saved averages come back bit for bit under another layout") {
                            "parallel.dp_shard=4"}) {
     INFO(mesh);
     Averages restored;
-    SmallRun(with(mesh)).run([&](train::Training& training) {
+    SmallRun(averaged_with(mesh)).run([&](train::Training& training) {
       train::restore_run(
           training, checkpoint::CheckpointReader(folder / "step_00000004"));
       const Averages mine = gather(training);
@@ -104,7 +104,7 @@ TEST_CASE("a run that averages does not resume from one that did not") {
                               scratch.path() / "checkpoint",
                               train::RunRecord{});
             });
-  SmallRun averaged(with("parallel.dp_shard=1"));
+  SmallRun averaged(averaged_with("parallel.dp_shard=1"));
   CHECK_THROWS_WITH(averaged.run([&](train::Training& training) {
     train::restore_run(training,
                        checkpoint::CheckpointReader(

@@ -14,8 +14,6 @@
 namespace titan::layout {
 
 TEST_CASE("a checkpoint of FSDP resumes under TP, PP and on one rank") {
-  // As in layout_equality_test.cpp: sums in another order, float64.
-  constexpr double kTolerance = 1e-12;
   const RecipeFolder folder;
   const RunRecord whole =
       run(folder, {.num_steps = 4, .keeps_gradients = false});
@@ -95,7 +93,6 @@ TEST_CASE("a checkpoint of four ranks resumes on one, two, three and six") {
   // 12 rows a step, so that each number of data ranks divides them.
   const std::vector<std::string> overrides = {"training.tokens_per_step=384",
                                               "data.lanes=12"};
-  constexpr double kTolerance = 1e-12;
   const RecipeFolder folder;
   const RunRecord whole =
       run(folder,

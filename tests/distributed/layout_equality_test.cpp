@@ -11,7 +11,6 @@ namespace {
 // A layout changes only the order of sums. Sums of up to 256 tokens and three
 // AdamW steps in float64 leave 1e-14 to 1e-13 (printed by each run);
 // docs/numerics.md allows 1e-12.
-constexpr double kTolerance = 1e-12;
 
 const RecipeFolder& folder() {
   static const RecipeFolder made;

@@ -17,6 +17,9 @@ namespace titan::layout {
 
 using Tensors = std::map<std::string, at::Tensor>;
 
+/// Relative, in float64: any layout makes the same sums in another order.
+inline constexpr double kTolerance = 1e-12;
+
 /// 4 layers so that 2 stages have more than one; 4 heads over 2 key heads.
 inline constexpr const char* kLlama =
     "{use: titan.llama3, flavor: debugmodel, config: {dim: 64, num_layers: 4, "

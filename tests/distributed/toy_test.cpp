@@ -19,14 +19,13 @@ namespace titan::layout {
 namespace {
 
 // A layout changes only the order of sums: see layout_equality_test.cpp.
-constexpr double kTolerance = 1e-12;
 
 std::vector<std::string> with_toy(std::vector<std::string> more = {}) {
   more.emplace_back("plugins.load=[{path: " TITAN_TOY_MODEL "}]");
   return more;
 }
 
-const RecipeFolder& folder() {
+const RecipeFolder& toy_folder() {
   static const RecipeFolder made("{use: test.toy}");
   return made;
 }
@@ -34,7 +33,7 @@ const RecipeFolder& folder() {
 RunRecord run_toy(std::vector<std::string> overrides,
                   std::vector<dist::Axis> axes = {}) {
   return run(
-      folder(),
+      toy_folder(),
       {.overrides = with_toy(std::move(overrides)), .axes = std::move(axes)});
 }
 
@@ -112,9 +111,10 @@ TEST_CASE("losses that a model adds do not depend on the layout") {
 
 TEST_CASE("the gradient is that of the reported loss, added terms included") {
   train::SessionOptions options;
-  options.overrides = with_toy({text("data.files=[", folder().text_file(), "]"),
-                                "model.config.losses=segments"});
-  train::Session session(folder().recipe(), options);
+  options.overrides =
+      with_toy({text("data.files=[", toy_folder().text_file(), "]"),
+                "model.config.losses=segments"});
+  train::Session session(toy_folder().recipe(), options);
   dist::Mesh mesh = dist::Mesh::single();
   const auto training = train::assemble(
       session, mesh, std::shared_ptr<const Tokenizer>(load_tokenizer("bytes")));

@@ -54,10 +54,6 @@ class OneParameter {
   std::unique_ptr<train::Optimizer> optimizer;
 };
 
-double relative_error(const at::Tensor& ours, const at::Tensor& reference) {
-  return ((ours - reference).norm() / reference.norm()).item<double>();
-}
-
 void check_steps(const char* precision,
                  const std::string& suffix,
                  double limit) {

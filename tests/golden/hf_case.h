@@ -26,6 +26,12 @@
 
 namespace titan::golden {
 
+/// Norm of the difference over the reference's norm.
+inline double relative_error(const at::Tensor& ours,
+                             const at::Tensor& reference) {
+  return ((ours - reference).norm() / reference.norm()).item<double>();
+}
+
 inline std::filesystem::path case_folder(const std::string& name) {
   return std::filesystem::path(TITAN_SOURCE_DIR) / "tests/golden" / name;
 }

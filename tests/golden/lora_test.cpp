@@ -16,7 +16,7 @@ using Tensors = std::map<std::string, at::Tensor>;
 
 // Measured: at most 1.2e-6 for logits and gradients, 2.2e-6 of the update for
 // final tensors, nothing for merged weights; float32 rounds as much.
-constexpr double kLimit = 1e-5;
+constexpr double kGradLimit = 1e-5;
 constexpr double kUpdateLimit = 2e-5;
 
 // The recipe's side of make_adapters.py's CASES.
@@ -29,10 +29,6 @@ const std::map<std::string, std::string> kCases = {
     {"dora",
      R"({"rank": 3, "alpha": 6, "use_dora": true,
          "targets": ["layers.*.attention.**", "**.w2"]})"}};
-
-double relative_error(const at::Tensor& ours, const at::Tensor& reference) {
-  return ((ours - reference).norm() / reference.norm()).item<double>();
-}
 
 module::BatchTensors golden_batch() {
   const at::Tensor ids_BT =
@@ -109,9 +105,9 @@ TEST_CASE("adapters equal PEFT's in logits, loss and every gradient") {
   const double logits_error =
       relative_error(of.logits().view(logits.sizes()), logits);
   CAPTURE(logits_error);
-  CHECK(logits_error < kLimit);
+  CHECK(logits_error < kGradLimit);
   CHECK(of.step() ==
-        Approx(of.expected.at("loss")[0].item<double>()).epsilon(kLimit));
+        Approx(of.expected.at("loss")[0].item<double>()).epsilon(kGradLimit));
   const Tensors gradients = of.tensors(
       [&](const auto& part) { return of.on.engine->gradient(part); });
   const Tensors saved = read_tensors(of.folder / "adapter_model.safetensors");
@@ -120,7 +116,7 @@ TEST_CASE("adapters equal PEFT's in logits, loss and every gradient") {
     const double error =
         relative_error(gradients.at(key), of.expected.at("grad " + key));
     CAPTURE(key, error);
-    CHECK(error < kLimit);
+    CHECK(error < kGradLimit);
   }
   // The base is frozen: no gradient is there.
   for (const parallel::LocalPart& part : of.on.engine->parts())
@@ -179,7 +175,7 @@ TEST_CASE("merged weights equal PEFT's and give the adapter's logits") {
     if (!key.starts_with("merged ")) continue;
     const double error = relative_error(merged.at(key.substr(7)), value);
     CAPTURE(key, error);
-    CHECK(error < kLimit);
+    CHECK(error < kGradLimit);
     ++compared;
   }
   CHECK(compared == 2);
@@ -195,7 +191,7 @@ TEST_CASE("merged weights equal PEFT's and give the adapter's logits") {
   plain.engine->invalidate();
   const at::Tensor logits =
       plain.executor->logits(golden_batch(), TITAN_MODE_EVAL, nullptr, false);
-  CHECK(relative_error(logits, of.logits()) < kLimit);
+  CHECK(relative_error(logits, of.logits()) < kGradLimit);
 }
 
 TEST_CASE("an adapter of PEFT goes to Titan and back bit for bit") {
@@ -220,7 +216,7 @@ TEST_CASE("new adapters change no logit, and rows keep their lengths") {
   HfCase dora("llama3", "fp32", kCases.at("dora"));
   dora.load();
   train::initialise_adapters(*dora.model, *dora.engine, 3);
-  CHECK(relative_error(dora.logits(), plain.logits()) < kLimit);
+  CHECK(relative_error(dora.logits(), plain.logits()) < kGradLimit);
   for (const auto& module : dora.model->tree().modules()) {
     if (module->adapter == nullptr) continue;
     const auto master = [&](const module::Parameter& parameter) {

@@ -19,10 +19,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool says(const Finished& run, const std::string& text) {
-  return run.err.find(text) != std::string::npos;
-}
-
 // A quota on the size of files for this process and its children: a write
 // beyond it fails as on a full disk.
 class FileSizeLimit {

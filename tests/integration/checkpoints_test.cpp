@@ -12,10 +12,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool says(const Finished& run, const std::string& text) {
-  return run.err.find(text) != std::string::npos;
-}
-
 void flip_a_byte(const fs::path& file) {
   std::string content = get_file(file);
   content[content.size() / 2] ^= 0x40;

@@ -18,10 +18,6 @@ const Settings kExplodes = {"optimizer.config.lr=1e38",
                             "schedule.warmup_steps=0",
                             "checkpoint.interval=1000"};
 
-bool says(const Finished& run, const std::string& text) {
-  return run.err.find(text) != std::string::npos;
-}
-
 // The last line of a log: the error.
 std::string last_line(const std::string& log) {
   const size_t end = log.find_last_not_of('\n');

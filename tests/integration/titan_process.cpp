@@ -198,6 +198,10 @@ void TitanProcess::reap() {
       std::chrono::duration<double>(Clock::now() - start_).count();
 }
 
+bool says(const Finished& run, const std::string& text) {
+  return run.err.find(text) != std::string::npos;
+}
+
 Finished run_titan_process(const std::vector<std::string>& arguments,
                            const Environment& environment) {
   TitanProcess process(arguments, environment);

@@ -61,6 +61,9 @@ class TitanProcess {
   Finished result_;
 };
 
+/// Whether its log holds `text`.
+bool says(const Finished& run, const std::string& text);
+
 /// Runs it to the end.
 Finished run_titan_process(const std::vector<std::string>& arguments,
                            const Environment& environment = {});

@@ -7,13 +7,7 @@
 
 using namespace titan::integration;
 
-namespace {
-
-bool says(const Finished& run, const std::string& text) {
-  return run.err.find(text) != std::string::npos;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("a run saves into a bucket and resumes from it, bit for bit",
           "[integration]") {

@@ -13,7 +13,7 @@ namespace {
 // (at least 1). Measured maximum over 9001 weights: 5.9e-7, ten fp32 roundings.
 constexpr double kTolerance = 1e-6;
 
-const symbolic::LoadedPlugin& plugin() {
+const symbolic::LoadedPlugin& optimizer_plugin() {
   static const symbolic::LoadedPlugin loaded("plugins/libtitan_adamw.so");
   return loaded;
 }
@@ -56,7 +56,7 @@ struct Reference {
 
 struct Optimizer {
   explicit Optimizer(const std::string& json) {
-    const auto config = plugin().config(json);
+    const auto config = optimizer_plugin().config(json);
     titan::detail::HostError error;
     titan::detail::check(
         table().create(&symbolic::host_api(), config.as_abi(), &object, error),
@@ -67,7 +67,7 @@ struct Optimizer {
   Optimizer& operator=(const Optimizer&) = delete;
 
   static const titan_optimizer_table& table() {
-    return plugin().table<titan_optimizer_table>();
+    return optimizer_plugin().table<titan_optimizer_table>();
   }
   void step(titan_tensor param,
             titan_tensor grad,

@@ -11,21 +11,22 @@
 
 namespace {
 
-const symbolic::LoadedPlugin& plugin() {
+const symbolic::LoadedPlugin& kernel_plugin() {
   static const symbolic::LoadedPlugin loaded(
       "tests/abi/written_with_sdk/libexample_swiglu.so");
   return loaded;
 }
 
-const titan_kernel_table& table() {
-  return plugin().table<titan_kernel_table>();
+const titan_kernel_table& kernel_table() {
+  return kernel_plugin().table<titan_kernel_table>();
 }
 
 titan_object* kernel() {
   titan_object* out = nullptr;
   titan::detail::HostError error;
   titan::detail::check(
-      table().create(&symbolic::host_api(), nullptr, &out, error), error);
+      kernel_table().create(&symbolic::host_api(), nullptr, &out, error),
+      error);
   return out;
 }
 
@@ -56,14 +57,14 @@ TEST_CASE("the documented kernel computes SwiGLU", "[unit]") {
   call.in = in;
   call.out = out;
   titan::detail::HostError error;
-  titan::detail::check(table().forward(object, &call, error), error);
+  titan::detail::check(kernel_table().forward(object, &call, error), error);
   const float* y = titan::TensorView(out[0]).data<float>();
   CHECK(y[0] == 0);
   CHECK(y[1] == Approx(2 / (1 + std::exp(-1.0))));
   CHECK(y[2] == Approx(-6 / (1 + std::exp(2.0))));
   call.num_out = 0;
-  CHECK(table().forward(object, &call, error) == titan::kInternal);
-  table().destroy(object);
+  CHECK(kernel_table().forward(object, &call, error) == titan::kInternal);
+  kernel_table().destroy(object);
   for (titan_tensor tensor : {in[0], in[1], out[0]})
     symbolic::host_api().tensor->release(tensor);
 }
@@ -80,37 +81,37 @@ TEST_CASE("a kernel's score refuses with a reason", "[unit]") {
       sizeof(titan_text_sink), 0, &reason, [](void* self, titan_str piece) {
         *static_cast<std::string*>(self) += titan::detail::view(piece);
       }};
-  CHECK(table().score(object, in, 2, nullptr, 0, &sink) == 0);
+  CHECK(kernel_table().score(object, in, 2, nullptr, 0, &sink) == 0);
   CHECK(reason == "strided input");
   spec.flags = TITAN_TENSOR_CONTIGUOUS;
-  CHECK(table().score(object, in, 2, nullptr, 0, nullptr) == 100);
+  CHECK(kernel_table().score(object, in, 2, nullptr, 0, nullptr) == 100);
   // A score that throws is a refusal with the exception's text.
   reason.clear();
-  CHECK(table().score(object, in, 0, nullptr, 0, &sink) == 0);
+  CHECK(kernel_table().score(object, in, 0, nullptr, 0, &sink) == 0);
   CHECK(reason.find("no input 0") != std::string::npos);
-  table().destroy(object);
+  kernel_table().destroy(object);
 }
 
 TEST_CASE("a kernel without backward says so in its match", "[unit]") {
-  CHECK(table().backward == nullptr);
-  CHECK((table().match->flags & TITAN_KERNEL_HAS_BACKWARD) == 0);
-  CHECK(table().match->dtype_mask == uint64_t{1} << TITAN_DTYPE_F32);
+  CHECK(kernel_table().backward == nullptr);
+  CHECK((kernel_table().match->flags & TITAN_KERNEL_HAS_BACKWARD) == 0);
+  CHECK(kernel_table().match->dtype_mask == uint64_t{1} << TITAN_DTYPE_F32);
 }
 
 TEST_CASE("the ELF note says what the table says", "[unit]") {
-  const std::string file = bytes_of(plugin().path);
+  const std::string file = bytes_of(kernel_plugin().path);
   const std::size_t begin = file.find(R"({"name":"acme.swiglu")");
   REQUIRE(begin != std::string::npos);
   uint32_t size = 0;
   std::memcpy(&size, file.data() + begin - 16, sizeof(size));
   const auto manifest = titan::Json::parse(file.substr(begin, size));
-  const titan_plugin& table = plugin().description;
+  const titan_plugin& table = kernel_plugin().description;
   CHECK(manifest.at("name").str() == titan::detail::view(table.name));
   CHECK(manifest.at("version").str() == titan::detail::view(table.version));
   CHECK(manifest.at("abi").at("major").i64() == TITAN_ABI_MAJOR);
   const titan::Json& component = manifest.at("components").at(std::size_t{0});
   CHECK(component.at("id").str() ==
-        titan::detail::view(plugin().component().id));
+        titan::detail::view(kernel_plugin().component().id));
   CHECK(component.at("op").str() == "titan.swiglu/1");
   CHECK(component.at("dtypes").dump() == R"(["f32"])");
   CHECK(component.at("priority").i64() == 500);
@@ -124,7 +125,7 @@ TEST_CASE("the entry point fills only what an older host has room for",
   } old;
   std::memset(&old.plugin, 0x5a, sizeof(old.plugin));
   old.plugin.struct_size = offsetof(titan_plugin, get_interface);
-  void* library = dlopen(plugin().path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* library = dlopen(kernel_plugin().path.c_str(), RTLD_NOW | RTLD_LOCAL);
   const auto entry = reinterpret_cast<titan_plugin_entry_fn>(
       dlsym(library, "titan_plugin_entry_v1"));
   titan::detail::HostError error;

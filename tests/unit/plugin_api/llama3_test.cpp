@@ -10,13 +10,13 @@ namespace {
 using symbolic::Tree;
 using titan::Json;
 
-const symbolic::LoadedPlugin& plugin() {
+const symbolic::LoadedPlugin& model_plugin() {
   static const symbolic::LoadedPlugin loaded("plugins/libtitan_llama3.so");
   return loaded;
 }
 
-const titan_model_table& table() {
-  return plugin().table<titan_model_table>();
+const titan_model_table& model_table() {
+  return model_plugin().table<titan_model_table>();
 }
 
 struct TextSink {
@@ -33,15 +33,17 @@ struct TextSink {
 class Model {
  public:
   explicit Model(const std::string& json) {
-    const auto config = plugin().config(json);
+    const auto config = model_plugin().config(json);
     titan::detail::HostError error;
     titan::detail::check(
-        table().create(&symbolic::host_api(), config.as_abi(), &object, error),
+        model_table().create(
+            &symbolic::host_api(), config.as_abi(), &object, error),
         error);
-    titan::detail::check(table().build(object, tree.as_abi(), error), error);
+    titan::detail::check(model_table().build(object, tree.as_abi(), error),
+                         error);
     CHECK(config.unread().empty());
   }
-  ~Model() { table().destroy(object); }
+  ~Model() { model_table().destroy(object); }
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
@@ -61,9 +63,9 @@ class Model {
 };
 
 std::string flavor(std::string_view name) {
-  for (uint64_t i = 0; i < table().num_flavors; ++i)
-    if (titan::detail::view(table().flavors[i]->name) == name)
-      return std::string(titan::detail::view(table().flavors[i]->config));
+  for (uint64_t i = 0; i < model_table().num_flavors; ++i)
+    if (titan::detail::view(model_table().flavors[i]->name) == name)
+      return std::string(titan::detail::view(model_table().flavors[i]->config));
   return "";
 }
 
@@ -82,7 +84,7 @@ Json from_hf(const std::string& json) {
   TextSink sink;
   titan::detail::HostError error;
   titan::detail::check(
-      table().config_from_hf(
+      model_table().config_from_hf(
           &symbolic::host_api(), hf.as_abi(), &sink.raw, error),
       error);
   return Json::parse(sink.text);
@@ -160,7 +162,7 @@ TEST_CASE("llama3 counts FLOPs by the formula 6 N + attention", "[unit]") {
   double flops = 0;
   titan::detail::HostError error;
   titan::detail::check(
-      table().flops_per_token(model.object, 2048, &flops, error), error);
+      model_table().flops_per_token(model.object, 2048, &flops, error), error);
   const double looked_up = 2048.0 * 256;
   const double n = static_cast<double>(model.num_parameters()) - looked_up;
   CHECK(flops == 6 * n + 6.0 * 6 * 16 * (16 + 16) * 2048);
@@ -249,8 +251,8 @@ TEST_CASE("llama3's imported config builds, and exports what it imported",
         TITAN_SHARD_REPLICATE);
   TextSink sink;
   titan::detail::HostError error;
-  titan::detail::check(table().config_to_hf(model.object, &sink.raw, error),
-                       error);
+  titan::detail::check(
+      model_table().config_to_hf(model.object, &sink.raw, error), error);
   Json again = from_hf(sink.text);
   CHECK(again.at("head_dim").i64() == 16);
   Json expected = config;
@@ -309,7 +311,7 @@ TEST_CASE("llama3's key rules cover every parameter once", "[unit]") {
                   .second);
       }};
   titan::detail::HostError error;
-  titan::detail::check(table().describe_keys(model.object, &sink, error),
+  titan::detail::check(model_table().describe_keys(model.object, &sink, error),
                        error);
   for (const auto& parameter : model.tree.parameters) {
     std::string pattern = parameter->fqn;

@@ -17,15 +17,15 @@ using titan::detail::view;
 std::atomic<int64_t> live{0};
 
 // Like AtenTensorHandle: each reference is an object of its own.
-using Reference = std::shared_ptr<TensorData>;
+using SharedData = std::shared_ptr<TensorData>;
 
-titan_tensor reference(Reference data) {
+titan_tensor reference(SharedData data) {
   ++live;
-  return reinterpret_cast<titan_tensor>(new Reference(std::move(data)));
+  return reinterpret_cast<titan_tensor>(new SharedData(std::move(data)));
 }
 
-Reference& of(titan_tensor handle) {
-  return *reinterpret_cast<Reference*>(handle);
+SharedData& of(titan_tensor handle) {
+  return *reinterpret_cast<SharedData*>(handle);
 }
 
 std::string name_of(titan_str text) {

@@ -71,7 +71,7 @@ class QuickRankZero final : public HeldFileSystem {
   }
 };
 
-using Values = std::vector<std::int64_t>;
+using Numbers = std::vector<std::int64_t>;
 
 CheckpointState state_of(std::int64_t step) {
   CheckpointState state;
@@ -82,8 +82,8 @@ CheckpointState state_of(std::int64_t step) {
 CheckpointWriter writer_of(FileSystem& files,
                            const fs::path& folder,
                            std::int64_t step,
-                           const Values& weight,
-                           const Values& moment) {
+                           const Numbers& weight,
+                           const Numbers& moment) {
   CheckpointWriter writer(files, {folder, step});
   writer.add_tensor("model", tensor_of("layers.0.weight", weight));
   writer.add_tensor("optimizer/exp_avg", tensor_of("layers.0.weight", moment));
@@ -98,8 +98,8 @@ TEST_CASE("a save in the background holds the values at its step", "[unit]") {
   HeldFileSystem files;
   prepare_folder(files, folder.path());
   CheckpointSaver saver(files, {.is_async = true});
-  Values weight = step_values(1, 100);
-  Values moment = step_values(-1, 100);
+  Numbers weight = step_values(1, 100);
+  Numbers moment = step_values(-1, 100);
   saver.start(writer_of(files, folder.path(), 1, weight, moment), state_of(1));
   // Nothing is written yet, and the next step changes everything.
   saver.wait_until_copied();
@@ -123,7 +123,7 @@ TEST_CASE("the copy is made behind the caller, who waits before a change",
   FileSystem& files = real_file_system();
   prepare_folder(files, folder.path());
   CheckpointSaver saver(files, {.is_async = true});
-  const Values values = step_values(1, 100);
+  const Numbers values = step_values(1, 100);
   std::promise<void> release;
   TensorSource slow = tensor_of("layers.0.weight", values);
   slow.bytes = [&, bytes = slow.bytes, released = release.get_future().share()](
@@ -154,7 +154,7 @@ TEST_CASE("a copy that fails lets the caller go on, and is thrown", "[unit]") {
   FileSystem& files = real_file_system();
   prepare_folder(files, folder.path());
   CheckpointSaver saver(files, {.is_async = true});
-  const Values values = step_values(1, 100);
+  const Numbers values = step_values(1, 100);
   TensorSource broken = tensor_of("layers.0.weight", values);
   broken.bytes = [](const ByteSink&) { throw titan::DeviceError("no memory"); };
   CheckpointWriter writer(files, {folder.path(), 1});
@@ -173,8 +173,8 @@ TEST_CASE("a save waits for the one before it; none is lost", "[unit]") {
     CheckpointSaver saver(
         files, {.is_async = true, .retention = Retention{.keep = 2}});
     for (std::int64_t step = 1; step <= 5; ++step) {
-      const Values weight = step_values(step, 100);
-      const Values moment = step_values(-step, 100);
+      const Numbers weight = step_values(step, 100);
+      const Numbers moment = step_values(-step, 100);
       saver.start(writer_of(files, folder.path(), step, weight, moment),
                   state_of(step));
       saver.wait_until_copied();  // before they go
@@ -188,8 +188,8 @@ TEST_CASE("a save waits for the one before it; none is lost", "[unit]") {
 
 // Case CKP-05.
 TEST_CASE("a failed background write is thrown at the next call", "[unit]") {
-  const Values weight = step_values(2, 100);
-  const Values moment = step_values(-2, 100);
+  const Numbers weight = step_values(2, 100);
+  const Numbers moment = step_values(-2, 100);
   // The save of step 2 upon step 1; its n-th operation fails.
   const auto save = [&](FaultyFileSystem& files, const auto& then) {
     const TemporaryFolder folder;
@@ -230,7 +230,7 @@ TEST_CASE("twenty background saves use the memory of three", "[unit]") {
   prepare_folder(files, folder.path());
   CheckpointSaver saver(files,
                         {.is_async = true, .retention = Retention{.keep = 1}});
-  const Values values(4'000'000, 7);  // 32 MB, twice
+  const Numbers values(4'000'000, 7);  // 32 MB, twice
   std::int64_t after_three = 0;
   for (std::int64_t step = 1; step <= 20; ++step) {
     saver.start(writer_of(files, folder.path(), step, values, values),
@@ -250,7 +250,7 @@ TEST_CASE("a rank is done with the folder once its marker has its name",
   const TemporaryFolder folder;
   prepare_folder(real_file_system(), folder.path());
   QuickRankZero files;
-  const Values values(10, 7);
+  const Numbers values(10, 7);
   CheckpointWriter writer(files, {folder.path(), 1, 1, 2, "series"});
   writer.add_piece("model", tensor_of("w", values), {20}, {10});
   CHECK_NOTHROW(writer.write());
@@ -263,7 +263,7 @@ TEST_CASE("ranks save at their own pace and meet only in the folder",
   FileSystem& files = real_file_system();
   prepare_folder(files, folder.path());
   constexpr std::int64_t kWorld = 3;
-  const Values whole = step_values(1, 30);
+  const Numbers whole = step_values(1, 30);
   std::vector<std::thread> ranks;
   for (std::int64_t rank = 0; rank < kWorld; ++rank)
     ranks.emplace_back([&, rank] {
@@ -272,8 +272,8 @@ TEST_CASE("ranks save at their own pace and meet only in the folder",
         CheckpointWriter writer(
             files,
             {folder.path(), step, rank, kWorld, titan::text("series-", step)});
-        const Values mine(whole.begin() + rank * 10,
-                          whole.begin() + (rank + 1) * 10);
+        const Numbers mine(whole.begin() + rank * 10,
+                           whole.begin() + (rank + 1) * 10);
         writer.add_piece("model", tensor_of("w", mine), {30}, {rank * 10});
         saver.start(std::move(writer), state_of(step));
         saver.wait_until_copied();
@@ -283,7 +283,7 @@ TEST_CASE("ranks save at their own pace and meet only in the folder",
   for (std::int64_t step = 1; step <= 4; ++step) {
     const CheckpointReader reader(folder.path() / step_folder_name(step));
     CHECK(reader.manifest().files.size() == 3);
-    Values got(30);
+    Numbers got(30);
     reader.read(
         "model", "w", {{0}, {30}}, std::as_writable_bytes(std::span(got)));
     CHECK(got == whole);

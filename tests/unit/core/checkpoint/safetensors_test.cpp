@@ -18,7 +18,7 @@ using Catch::Contains;
 
 namespace {
 
-const std::string kGolden = TITAN_SOURCE_DIR "/tests/golden/llama3";
+const std::string kGoldenModel = TITAN_SOURCE_DIR "/tests/golden/llama3";
 
 // A file with this header and this many bytes of data.
 std::string file_text(std::string_view header, std::size_t data_bytes) {
@@ -55,7 +55,7 @@ void check_refused(std::string_view header,
 }  // namespace
 
 TEST_CASE("reader opens files that PyTorch wrote", "[unit]") {
-  const SafetensorsFile model(kGolden + "/model.safetensors");
+  const SafetensorsFile model(kGoldenModel + "/model.safetensors");
   CHECK(model.metadata().at("format") == "pt");
   const TensorView& head = model.get("lm_head.weight");
   CHECK(head.dtype == Dtype::kF32);
@@ -66,7 +66,7 @@ TEST_CASE("reader opens files that PyTorch wrote", "[unit]") {
     num_elements += static_cast<std::int64_t>(view.bytes.size()) / 4;
   CHECK(num_elements == 106816);  // meta.json, "parameters"
   float loss = 0;
-  const SafetensorsFile expected(kGolden + "/expected.safetensors");
+  const SafetensorsFile expected(kGoldenModel + "/expected.safetensors");
   std::memcpy(&loss, expected.get("loss").bytes.data(), sizeof(loss));
   CHECK(loss == 5.83894681930542f);  // meta.json, "loss"
 }
@@ -80,13 +80,13 @@ TEST_CASE("reader opens every golden file", "[unit]") {
                            "inputs",
                            "model"}) {
     INFO(name);
-    const SafetensorsFile file(kGolden + "/" + name + ".safetensors");
+    const SafetensorsFile file(kGoldenModel + "/" + name + ".safetensors");
     CHECK(!file.tensors().empty());
   }
 }
 
 TEST_CASE("absent tensor is refused by name and find says no", "[unit]") {
-  const SafetensorsFile model(kGolden + "/model.safetensors");
+  const SafetensorsFile model(kGoldenModel + "/model.safetensors");
   CHECK(model.find("nope") == nullptr);
   CHECK_THROWS_WITH(model.get("nope"),
                     Contains("tensor is absent: expected \"nope\", got"));
@@ -227,7 +227,7 @@ TEST_CASE("only regular files are mapped", "[unit]") {
 // Any accepted mutant must be consistent, any other must throw UserError;
 // crashes and other exceptions fail. Also run under the asan preset.
 TEST_CASE("mutated headers never crash the reader (seed 20261)", "[unit]") {
-  const std::string original = get_file(kGolden + "/inputs.safetensors");
+  const std::string original = get_file(kGoldenModel + "/inputs.safetensors");
   std::mt19937 random(20261);
   const std::string_view tokens = "{}[]\":,-0123456789eE.\\u\0 \xff";
   int num_accepted = 0;
@@ -346,8 +346,9 @@ TEST_CASE("folder reader follows the index of shards", "[unit]") {
 
 TEST_CASE("folder reader opens single files and says what it misses",
           "[unit]") {
-  CHECK(SafetensorsFolder(kGolden).find("lm_head.weight") != nullptr);
-  CHECK(SafetensorsFolder(kGolden + "/grads.safetensors").files().size() == 1);
+  CHECK(SafetensorsFolder(kGoldenModel).find("lm_head.weight") != nullptr);
+  CHECK(SafetensorsFolder(kGoldenModel + "/grads.safetensors").files().size() ==
+        1);
   TemporaryFolder folder;
   CHECK_THROWS_WITH(SafetensorsFolder(folder.path()), Contains("none of them"));
   put_file(folder.path() / "diffusion_pytorch_model.safetensors",

@@ -19,7 +19,7 @@ using namespace std::string_literals;
 
 namespace {
 
-const std::string kFixtures = TITAN_SOURCE_DIR "/tests/golden/torch_save/";
+const std::string kTorchFiles = TITAN_SOURCE_DIR "/tests/golden/torch_save/";
 
 using Values = std::vector<double>;
 
@@ -88,7 +88,7 @@ std::string with_pickle(const std::string& pickle) {
   return make_zip({{"a/data.pkl", pickle}, {"a/data/0", "12345678"}});
 }
 
-void parse(const std::string& zip) {
+void parse_zip(const std::string& zip) {
   parse_torch("checkpoint x", bytes_of(zip));
 }
 
@@ -108,7 +108,7 @@ std::string tensor_pickle(const std::string& numbers) {
 }  // namespace
 
 TEST_CASE("module's state dict is read in the order of its file", "[unit]") {
-  const TorchFile file(kFixtures + "module.pt");
+  const TorchFile file(kTorchFiles + "module.pt");
   const auto& tensors = file.content().tensors;
   REQUIRE(tensors.size() == 2);
   CHECK(tensors[0].spec.name == "weight");
@@ -120,7 +120,7 @@ TEST_CASE("module's state dict is read in the order of its file", "[unit]") {
 }
 
 TEST_CASE("every type of PyTorch is read", "[unit]") {
-  const TorchFile file(kFixtures + "types.pt");
+  const TorchFile file(kTorchFiles + "types.pt");
   const auto values = values_of(file.content());
   CHECK(values.size() == 16);
   for (const StridedTensor& tensor : file.content().tensors) {
@@ -137,7 +137,7 @@ TEST_CASE("every type of PyTorch is read", "[unit]") {
 }
 
 TEST_CASE("views into one storage are read row by row", "[unit]") {
-  const TorchFile file(kFixtures + "views.pt");
+  const TorchFile file(kTorchFiles + "views.pt");
   const auto values = values_of(file.content());
   CHECK(values.at("whole") == Values{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
   CHECK(values.at("transposed") ==
@@ -150,7 +150,7 @@ TEST_CASE("views into one storage are read row by row", "[unit]") {
 }
 
 TEST_CASE("nested dicts become dotted names, a key selects one", "[unit]") {
-  const TorchFile all(kFixtures + "training.pt");
+  const TorchFile all(kTorchFiles + "training.pt");
   const auto values = values_of(all.content());
   CHECK(values.size() == 3);
   CHECK(values.at("model.a.w") == Values{1, 1});
@@ -161,52 +161,52 @@ TEST_CASE("nested dicts become dotted names, a key selects one", "[unit]") {
                                  "optimizer.groups.0.betas.1",
                                  "step",
                                  "name"});
-  const TorchFile model(kFixtures + "training.pt", "model");
+  const TorchFile model(kTorchFiles + "training.pt", "model");
   CHECK(values_of(model.content()) ==
         std::map<std::string, Values>{{"a.w", {1, 1}}, {"b", {0}}});
-  const TorchFile one(kFixtures + "training.pt", "model.a.w");
+  const TorchFile one(kTorchFiles + "training.pt", "model.a.w");
   CHECK(values_of(one.content()).at("") == Values{1, 1});
-  CHECK_THROWS_WITH(TorchFile(kFixtures + "training.pt", "ema"),
+  CHECK_THROWS_WITH(TorchFile(kTorchFiles + "training.pt", "ema"),
                     Contains("expected a dict with \"ema\""));
 }
 
 TEST_CASE("pickles that would run code are refused by name", "[unit]") {
-  CHECK_THROWS_WITH(TorchFile(kFixtures + "attack.pt"),
+  CHECK_THROWS_WITH(TorchFile(kTorchFiles + "attack.pt"),
                     Contains("posix.system") && Contains("not executed"));
-  CHECK_THROWS_WITH(parse(with_pickle("\x80\x02"
-                                      "cos\nsystem\n.")),
+  CHECK_THROWS_WITH(parse_zip(with_pickle("\x80\x02"
+                                          "cos\nsystem\n.")),
                     Contains("os.system"));
-  CHECK_THROWS_WITH(parse(with_pickle("\x80\x04\x8c\x08"
-                                      "builtins\x8c\x04"
-                                      "eval\x93.")),
+  CHECK_THROWS_WITH(parse_zip(with_pickle("\x80\x04\x8c\x08"
+                                          "builtins\x8c\x04"
+                                          "eval\x93.")),
                     Contains("builtins.eval"));
-  CHECK_THROWS_WITH(parse(with_pickle("\x80\x02i"
-                                      "os\nsystem\n.")),
+  CHECK_THROWS_WITH(parse_zip(with_pickle("\x80\x02i"
+                                          "os\nsystem\n.")),
                     Contains("opcode"));
 }
 
 TEST_CASE("old and foreign formats are refused with the way out", "[unit]") {
   CHECK_THROWS_WITH(
-      TorchFile(kFixtures + "legacy.pt"),
+      TorchFile(kTorchFiles + "legacy.pt"),
       Contains("before PyTorch 1.6") && Contains("save it again"));
-  CHECK_THROWS_WITH(parse(""), Contains("format"));
-  CHECK_THROWS_WITH(parse(make_zip({{"a/readme", "x"}})),
+  CHECK_THROWS_WITH(parse_zip(""), Contains("format"));
+  CHECK_THROWS_WITH(parse_zip(make_zip({{"a/readme", "x"}})),
                     Contains("not from torch.save"));
-  CHECK_THROWS_WITH(
-      parse(make_zip({{"a/data.pkl", "\x80\x02N."}, {"a/byteorder", "big"}})),
-      Contains("little"));
+  CHECK_THROWS_WITH(parse_zip(make_zip({{"a/data.pkl", "\x80\x02N."},
+                                        {"a/byteorder", "big"}})),
+                    Contains("little"));
 }
 
 TEST_CASE("file cut anywhere is refused", "[unit]") {
-  const std::string whole = get_file(kFixtures + "views.pt");
+  const std::string whole = get_file(kTorchFiles + "views.pt");
   for (std::size_t size = 0; size < whole.size(); ++size) {
     INFO(size);
-    CHECK_THROWS_AS(parse(whole.substr(0, size)), titan::UserError);
+    CHECK_THROWS_AS(parse_zip(whole.substr(0, size)), titan::UserError);
   }
 }
 
 TEST_CASE("file with any one byte changed is read or refused", "[unit]") {
-  const std::string whole = get_file(kFixtures + "views.pt");
+  const std::string whole = get_file(kTorchFiles + "views.pt");
   std::size_t num_refused = 0;
   for (std::size_t at = 0; at < whole.size(); ++at)
     for (const int change : {0x01, 0x80, 0xff}) {
@@ -223,22 +223,24 @@ TEST_CASE("file with any one byte changed is read or refused", "[unit]") {
 
 TEST_CASE("zip that lies is refused", "[unit]") {
   const ZipPart pickle{"a/data.pkl", "\x80\x02N."};
-  CHECK_NOTHROW(parse(make_zip({pickle})));
-  CHECK_THROWS_WITH(parse(make_zip({pickle, {"a/data/0", "x", 0xfffffff0}})),
-                    Contains("end before the directory"));
-  CHECK_THROWS_WITH(parse(make_zip({pickle, {"a/data/0", "x", 1, 0x7fffffff}})),
-                    Contains("header before the directory"));
-  CHECK_THROWS_WITH(parse(make_zip({pickle, pickle})), Contains("twice"));
+  CHECK_NOTHROW(parse_zip(make_zip({pickle})));
+  CHECK_THROWS_WITH(
+      parse_zip(make_zip({pickle, {"a/data/0", "x", 0xfffffff0}})),
+      Contains("end before the directory"));
+  CHECK_THROWS_WITH(
+      parse_zip(make_zip({pickle, {"a/data/0", "x", 1, 0x7fffffff}})),
+      Contains("header before the directory"));
+  CHECK_THROWS_WITH(parse_zip(make_zip({pickle, pickle})), Contains("twice"));
   ZipPart again = pickle;
   again.offset = 0;
-  CHECK_THROWS_AS(parse(make_zip({pickle, again})), titan::UserError);
+  CHECK_THROWS_AS(parse_zip(make_zip({pickle, again})), titan::UserError);
   ZipPart packed = pickle;
   packed.method = 8;
-  CHECK_THROWS_WITH(parse(make_zip({packed})), Contains("compressed"));
+  CHECK_THROWS_WITH(parse_zip(make_zip({packed})), Contains("compressed"));
   // The first entry claims the second one's bytes.
   ZipPart wide = pickle;
   wide.claimed_size = 50;
-  CHECK_THROWS_WITH(parse(make_zip({wide, {"a/data/0", "12345678"}})),
+  CHECK_THROWS_WITH(parse_zip(make_zip({wide, {"a/data/0", "12345678"}})),
                     Contains("overlap"));
 }
 
@@ -249,26 +251,28 @@ TEST_CASE("pickle bombs are refused at once", "[unit]") {
   for (int i = 0; i < 30; ++i)
     memo_bomb += std::string("](h") + static_cast<char>(i) + 'h' +
                  static_cast<char>(i) + "eq" + static_cast<char>(i + 1);
-  CHECK_THROWS_WITH(parse(with_pickle(memo_bomb + '.')), Contains("values"));
+  CHECK_THROWS_WITH(parse_zip(with_pickle(memo_bomb + '.')),
+                    Contains("values"));
   // A list that holds itself.
-  CHECK_THROWS_WITH(parse(with_pickle("\x80\x02]q\x01h\x01"
-                                      "a.")),
+  CHECK_THROWS_WITH(parse_zip(with_pickle("\x80\x02]q\x01h\x01"
+                                          "a.")),
                     Contains("nesting"));
   std::string deep = "\x80\x02";
   for (int i = 0; i < 100'000; ++i) deep += "](";
-  CHECK_THROWS_AS(parse(with_pickle(deep + '.')), titan::UserError);
+  CHECK_THROWS_AS(parse_zip(with_pickle(deep + '.')), titan::UserError);
   std::string tuples = "\x80\x02N";
   for (int i = 0; i < 100'000; ++i) tuples += '\x85';
-  CHECK_THROWS_WITH(parse(with_pickle(tuples + '.')), Contains("nesting"));
-  CHECK_THROWS_WITH(parse(with_pickle("\x80\x02X\xff\xff\xff\x7f.")),
+  CHECK_THROWS_WITH(parse_zip(with_pickle(tuples + '.')), Contains("nesting"));
+  CHECK_THROWS_WITH(parse_zip(with_pickle("\x80\x02X\xff\xff\xff\x7f.")),
                     Contains("truncated"));
-  CHECK_THROWS_WITH(parse(with_pickle("\x80\x02t.")), Contains("mark"));
-  CHECK_THROWS_WITH(parse(with_pickle("\x80\x02.")), Contains("stack"));
-  CHECK_THROWS_WITH(parse(with_pickle("\x80\x02h\x05.")), Contains("memo"));
+  CHECK_THROWS_WITH(parse_zip(with_pickle("\x80\x02t.")), Contains("mark"));
+  CHECK_THROWS_WITH(parse_zip(with_pickle("\x80\x02.")), Contains("stack"));
+  CHECK_THROWS_WITH(parse_zip(with_pickle("\x80\x02h\x05.")), Contains("memo"));
 }
 
 TEST_CASE("tensor larger than its storage is refused", "[unit]") {
-  CHECK_NOTHROW(parse(with_pickle(tensor_pickle("K\0K\x02\x85K\x01\x85"s))));
+  CHECK_NOTHROW(
+      parse_zip(with_pickle(tensor_pickle("K\0K\x02\x85K\x01\x85"s))));
   for (const std::string& numbers :
        {"K\x01K\x02\x85K\x01\x85"s,              // reaches past the end
         "K\0K\x02\x85K\x02\x85"s,                // by its stride
@@ -278,15 +282,15 @@ TEST_CASE("tensor larger than its storage is refused", "[unit]") {
         "K\0J\xff\xff\xff\xff\x85K\x01\x85"s,    // negative size
         "K\0\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f\x85K\x01\x85"s,
         "K\0K\x02\x85\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f\x85"s})
-    CHECK_THROWS_AS(parse(with_pickle(tensor_pickle(numbers))),
+    CHECK_THROWS_AS(parse_zip(with_pickle(tensor_pickle(numbers))),
                     titan::UserError);
-  CHECK_THROWS_WITH(TorchFile(kFixtures + "expanded.pt"),
+  CHECK_THROWS_WITH(TorchFile(kTorchFiles + "expanded.pt"),
                     Contains("of its storage"));
 }
 
 TEST_CASE("written file is read back, every type", "[unit]") {
-  const TorchFile types(kFixtures + "types.pt");
-  const TorchFile views(kFixtures + "views.pt");
+  const TorchFile types(kTorchFiles + "types.pt");
+  const TorchFile views(kTorchFiles + "views.pt");
   std::vector<TensorSource> sources;
   for (const TorchFile* file : {&types, &views})
     for (const StridedTensor& tensor : file->content().tensors)

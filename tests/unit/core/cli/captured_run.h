@@ -23,9 +23,11 @@ struct CapturedRun {
 
 inline CapturedRun run_captured(const std::vector<std::string>& arguments) {
   std::ostringstream out, err;
-  std::streambuf* const before = std::cout.rdbuf(out.rdbuf());
+  std::streambuf* const real_out = std::cout.rdbuf(out.rdbuf());
+  std::streambuf* const real_err = std::cerr.rdbuf(err.rdbuf());
   const int exit_code = run_titan(arguments, out, err);
-  std::cout.rdbuf(before);
+  std::cout.rdbuf(real_out);
+  std::cerr.rdbuf(real_err);
   return {exit_code, out.str(), err.str()};
 }
 

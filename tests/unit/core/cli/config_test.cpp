@@ -3,30 +3,16 @@
 // is tested in core/config.
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <iterator>
-#include <sstream>
 
 #include <catch2/catch.hpp>
 
-#include "core/cli/run_titan.h"
+#include "tests/unit/core/cli/captured_run.h"
+
+using titan::cli::CapturedRun;
+using titan::cli::run_captured;
 
 namespace {
-
-struct Result {
-  int exit_code;
-  std::string out;
-  std::string err;
-};
-
-// Commands print to std::cout, which is caught here.
-Result run(const std::vector<std::string>& arguments) {
-  std::ostringstream out, err;
-  std::streambuf* const before = std::cout.rdbuf(out.rdbuf());
-  const int exit_code = titan::cli::run_titan(arguments, out, err);
-  std::cout.rdbuf(before);
-  return {exit_code, out.str(), err.str()};
-}
 
 std::string write_recipe(const std::string& content) {
   const auto file =
@@ -40,20 +26,20 @@ std::string write_recipe(const std::string& content) {
 TEST_CASE("config schema --markdown prints the committed page", "[unit]") {
   std::ifstream stream(TITAN_SOURCE_DIR "/docs/recipes.md");
   const std::string page{std::istreambuf_iterator<char>(stream), {}};
-  const Result result = run({"config", "schema", "--markdown"});
+  const CapturedRun result = run_captured({"config", "schema", "--markdown"});
   CHECK(result.exit_code == 0);
   CHECK(result.out == page);
-  CHECK(run({"config", "schema"}).out.starts_with("{\"properties\":"));
+  CHECK(run_captured({"config", "schema"}).out.starts_with("{\"properties\":"));
 }
 
 TEST_CASE("a faulty recipe ends with exit code 2 and every fault", "[unit]") {
   const std::string file =
       write_recipe("training: {steps: 0, stpes: 3}\nplugins: {serach: []}\n");
-  const Result plugins = run({"config", "print", file});
+  const CapturedRun plugins = run_captured({"config", "print", file});
   CHECK(plugins.exit_code == 2);
   CHECK(plugins.out.empty());
   CHECK_THAT(plugins.err, Catch::Contains("Did you mean plugins.search?"));
-  const Result rest = run(
+  const CapturedRun rest = run_captured(
       {"config", "print", write_recipe("training: {steps: 0, stpes: 3}\n")});
   CHECK_THAT(rest.err, Catch::Contains("expected at least 1, got 0"));
   CHECK_THAT(rest.err, Catch::Contains("Did you mean training.steps?"));
@@ -63,8 +49,9 @@ TEST_CASE("a faulty recipe ends with exit code 2 and every fault", "[unit]") {
 
 TEST_CASE("config without a subcommand or with a wrong one is exit code 2",
           "[unit]") {
-  CHECK(run({"config"}).exit_code == 2);
-  CHECK(run({"config", "prnt"}).exit_code == 2);
-  CHECK(run({"config", "print"}).exit_code == 2);
-  CHECK(run({"config", "print", "does/not/exist.yaml"}).exit_code == 2);
+  CHECK(run_captured({"config"}).exit_code == 2);
+  CHECK(run_captured({"config", "prnt"}).exit_code == 2);
+  CHECK(run_captured({"config", "print"}).exit_code == 2);
+  CHECK(run_captured({"config", "print", "does/not/exist.yaml"}).exit_code ==
+        2);
 }

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <iostream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -8,32 +6,22 @@
 #include <nlohmann/json.hpp>
 
 #include "core/cli/libtorch_facts.h"
-#include "core/cli/run_titan.h"
+#include "tests/unit/core/cli/captured_run.h"
+
+using titan::cli::CapturedRun;
+using titan::cli::run_captured;
 
 namespace {
-
-struct Printed {
-  int code;
-  std::string text;
-};
-
-Printed run(const std::vector<std::string>& arguments) {
-  std::ostringstream out, err;
-  std::streambuf* const real = std::cout.rdbuf(out.rdbuf());
-  const int code = titan::cli::run_titan(arguments, out, err);
-  std::cout.rdbuf(real);
-  CHECK(err.str().empty());
-  return {code, out.str()};
-}
 
 std::string test_plugin(const std::string& name) {
   return std::string(TITAN_TEST_PLUGIN_DIR) + "/lib" + name + ".so";
 }
 
 nlohmann::json inspect(const std::string& file, int expected_code) {
-  const Printed printed = run({"plugin", "inspect", file, "--json"});
-  CHECK(printed.code == expected_code);
-  return nlohmann::json::parse(printed.text);
+  const CapturedRun printed =
+      run_captured({"plugin", "inspect", file, "--json"});
+  CHECK(printed.exit_code == expected_code);
+  return nlohmann::json::parse(printed.out);
 }
 
 }  // namespace
@@ -45,7 +33,7 @@ TEST_CASE("plugin inspect tells a usable plugin by exit code 0", "[unit]") {
   CHECK(json.at("mode") == "static");
   CHECK(json.at("sha256").get<std::string>().size() == 64);
   CHECK(json.at("components").at(0).at("id") == "test.good.planner");
-  CHECK_THAT(run({"plugin", "inspect", test_plugin("good")}).text,
+  CHECK_THAT(run_captured({"plugin", "inspect", test_plugin("good")}).out,
              Catch::Contains("verdict     usable here"));
 }
 
@@ -70,19 +58,19 @@ TEST_CASE("plugin inspect says which LibTorch a function came with", "[unit]") {
 
 TEST_CASE("plugin inspect runs the entry only when asked", "[unit]") {
   CHECK(inspect(test_plugin("crashing"), 0).at("verdict") == "ok");
-  const Printed probed =
-      run({"plugin", "inspect", test_plugin("crashing"), "--probe", "--json"});
-  CHECK(probed.code == 2);
-  const auto json = nlohmann::json::parse(probed.text);
+  const CapturedRun probed = run_captured(
+      {"plugin", "inspect", test_plugin("crashing"), "--probe", "--json"});
+  CHECK(probed.exit_code == 2);
+  const auto json = nlohmann::json::parse(probed.out);
   CHECK(json.at("mode") == "probed");
   CHECK(json.at("diagnostics").at(0).at("name") == "PROBE_CRASH");
 }
 
 TEST_CASE("plugin list marks what failed, with its reason", "[unit]") {
-  const Printed printed = run(
+  const CapturedRun printed = run_captured(
       {"plugin", "list", "--all", "--json", "--search", TITAN_TEST_PLUGIN_DIR});
-  CHECK(printed.code == 0);
-  const auto json = nlohmann::json::parse(printed.text);
+  CHECK(printed.exit_code == 0);
+  const auto json = nlohmann::json::parse(printed.out);
   int num_seen = 0;
   for (const auto& plugin : json.at("plugins")) {
     if (plugin.at("path") != test_plugin("newer_major")) continue;
@@ -92,6 +80,6 @@ TEST_CASE("plugin list marks what failed, with its reason", "[unit]") {
     CHECK(plugin.at("found_by") == "plugins.search");
   }
   CHECK(num_seen == 1);
-  CHECK_THAT(run({"plugin", "list", "-v"}).text,
+  CHECK_THAT(run_captured({"plugin", "list", "-v"}).out,
              Catch::Contains("searched, first to last:"));
 }

@@ -12,24 +12,14 @@
 #include <titan/error.h>
 
 #include "core/version.h"
+#include "tests/unit/core/cli/captured_run.h"
 
 using titan::cli::report_error;
-using titan::cli::run_titan;
+
+using titan::cli::CapturedRun;
+using titan::cli::run_captured;
 
 namespace {
-
-struct Outcome {
-  int code;
-  std::string out;
-  std::string err;
-};
-
-Outcome run(std::vector<std::string> arguments) {
-  std::ostringstream out;
-  std::ostringstream err;
-  const int code = run_titan(std::move(arguments), out, err);
-  return {code, out.str(), err.str()};
-}
 
 template <typename Failure>
 int code_of(const Failure& failure) {
@@ -42,8 +32,8 @@ int code_of(const Failure& failure) {
 }  // namespace
 
 TEST_CASE("--version names titan, commit, LibTorch and compiler", "[unit]") {
-  const Outcome outcome = run({"--version"});
-  CHECK(outcome.code == 0);
+  const CapturedRun outcome = run_captured({"--version"});
+  CHECK(outcome.exit_code == 0);
   CHECK(outcome.err.empty());
   CHECK_THAT(outcome.out,
              Catch::StartsWith("titan " + std::string(titan::version())) &&
@@ -53,43 +43,43 @@ TEST_CASE("--version names titan, commit, LibTorch and compiler", "[unit]") {
 }
 
 TEST_CASE("--help shows an example and leaves stderr empty", "[unit]") {
-  const Outcome outcome = run({"--help"});
-  CHECK(outcome.code == 0);
+  const CapturedRun outcome = run_captured({"--help"});
+  CHECK(outcome.exit_code == 0);
   CHECK(outcome.err.empty());
   CHECK_THAT(outcome.out, Catch::Contains("Example: titan train "));
 }
 
 TEST_CASE("no command is a user error that shows the help", "[unit]") {
-  const Outcome outcome = run({});
-  CHECK(outcome.code == 2);
+  const CapturedRun outcome = run_captured({});
+  CHECK(outcome.exit_code == 2);
   CHECK(outcome.out.empty());
   CHECK_THAT(outcome.err, Catch::Contains("Example: titan train "));
 }
 
 TEST_CASE("an unknown command is a user error that repeats it", "[unit]") {
-  const Outcome outcome = run({"xyzzy"});
-  CHECK(outcome.code == 2);
+  const CapturedRun outcome = run_captured({"xyzzy"});
+  CHECK(outcome.exit_code == 2);
   CHECK_THAT(outcome.err,
              Catch::Contains("[titan] unknown command") &&
                  Catch::Contains("got 'xyzzy'."));
 }
 
 TEST_CASE("a slip in a command's name gets the name that was meant", "[unit]") {
-  const Outcome outcome = run({"docter"});
-  CHECK(outcome.code == 2);
+  const CapturedRun outcome = run_captured({"docter"});
+  CHECK(outcome.exit_code == 2);
   CHECK_THAT(outcome.err, Catch::EndsWith("Did you mean 'doctor'?\n"));
 }
 
 TEST_CASE("an unknown option is a user error", "[unit]") {
-  const Outcome outcome = run({"--frobnicate"});
-  CHECK(outcome.code == 2);
+  const CapturedRun outcome = run_captured({"--frobnicate"});
+  CHECK(outcome.exit_code == 2);
   CHECK_THAT(outcome.err,
              Catch::Contains("[titan] unknown option") &&
                  Catch::Contains("--frobnicate"));
 }
 
 TEST_CASE("an empty word is a user error", "[unit]") {
-  CHECK(run({""}).code == 2);
+  CHECK(run_captured({""}).exit_code == 2);
 }
 
 TEST_CASE("each kind of error has its exit code", "[unit]") {
@@ -122,8 +112,8 @@ TEST_CASE("--plugin with a relative path counts from the working folder",
   for (std::vector<std::string> arguments : commands) {
     INFO(arguments.front());
     arguments.insert(arguments.end(), {"--plugin", "./no_such_plugin.so"});
-    const Outcome outcome = run(arguments);
-    CHECK(outcome.code == titan::cli::kExitUserError);
+    const CapturedRun outcome = run_captured(arguments);
+    CHECK(outcome.exit_code == titan::cli::kExitUserError);
     CHECK_THAT(outcome.err, Catch::Contains(expected));
   }
   CHECK_FALSE(std::filesystem::exists("no_such_output"));

@@ -69,12 +69,12 @@ class PlainMapper final : public titan::SampleMapper {
   uint64_t fingerprint() const override { return 0; }
 };
 
-struct Fixture {
-  Fixture(std::vector<Ids> documents,
-          int64_t seq_len,
-          Packing with,
-          TooLong too_long = TooLong::kSplit,
-          int64_t max_epochs = 1)
+struct PackedTokens {
+  PackedTokens(std::vector<Ids> documents,
+               int64_t seq_len,
+               Packing with,
+               TooLong too_long = TooLong::kSplit,
+               int64_t max_epochs = 1)
       : source{.dataset = std::make_unique<ListedDataset>(std::move(documents)),
                .mapper = std::make_shared<PlainMapper>(),
                .order = titan::UnitOrder(1, 1, false, 0, max_epochs),
@@ -101,7 +101,7 @@ struct Fixture {
 
 // R.9 of the reference: [a b c], [d e] in a row of five.
 TEST_CASE("two documents share a row and restart positions", "[unit]") {
-  Fixture fixture({{1, 2, 3}, {4, 5}}, 5, Packing::kSequential);
+  PackedTokens fixture({{1, 2, 3}, {4, 5}}, 5, Packing::kSequential);
   const auto rows = fixture.rows();
   REQUIRE(rows.size() == 1);
   titan::Microbatch batch;
@@ -120,7 +120,7 @@ TEST_CASE("two documents share a row and restart positions", "[unit]") {
 
 TEST_CASE("a long document goes on in the next row and loses no target",
           "[unit]") {
-  Fixture fixture({{1, 2, 3, 4, 5, 6, 7}}, 3, Packing::kSequential);
+  PackedTokens fixture({{1, 2, 3, 4, 5, 6, 7}}, 3, Packing::kSequential);
   const auto rows = fixture.rows();
   REQUIRE(rows.size() == 3);
   CHECK(rows[0].labels == Ids{2, 3, 4});
@@ -136,7 +136,7 @@ TEST_CASE("a long document goes on in the next row and loses no target",
 }
 
 TEST_CASE("a masked id is no target wherever the row is cut", "[unit]") {
-  Fixture fixture({{1, -2, 3, -4, 5}}, 2, Packing::kSequential);
+  PackedTokens fixture({{1, -2, 3, -4, 5}}, 2, Packing::kSequential);
   const auto rows = fixture.rows();
   REQUIRE(rows.size() == 3);
   CHECK(rows[0].labels == Ids{kNone, 3});
@@ -145,7 +145,7 @@ TEST_CASE("a masked id is no target wherever the row is cut", "[unit]") {
 }
 
 TEST_CASE("best fit keeps whole what fits a row", "[unit]") {
-  Fixture fixture(
+  PackedTokens fixture(
       {{1, 1, 1}, {2, 2}, {3, 3, 3}, {4}, {5, 5}}, 4, Packing::kBestFit);
   const auto rows = fixture.rows();
   REQUIRE(rows.size() == 3);
@@ -155,7 +155,7 @@ TEST_CASE("best fit keeps whole what fits a row", "[unit]") {
 }
 
 TEST_CASE("best fit cuts only documents longer than a row", "[unit]") {
-  Fixture fixture(
+  PackedTokens fixture(
       {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, {20, 21}}, 4, Packing::kBestFit);
   const auto rows = fixture.rows();
   REQUIRE(rows.size() == 3);
@@ -176,7 +176,7 @@ TEST_CASE("best fit leaves hardly a place empty", "[unit]") {
     documents.emplace_back(static_cast<size_t>(size), 1);
     num_tokens += size;
   }
-  Fixture fixture(std::move(documents), 1000, Packing::kBestFit);
+  PackedTokens fixture(std::move(documents), 1000, Packing::kBestFit);
   const auto num_rows = static_cast<int64_t>(fixture.rows().size());
   const double fill = static_cast<double>(num_tokens) /
                       (1000.0 * static_cast<double>(num_rows));
@@ -185,7 +185,7 @@ TEST_CASE("best fit leaves hardly a place empty", "[unit]") {
 }
 
 TEST_CASE("none pads every document to a row", "[unit]") {
-  Fixture fixture({{1}, {2, 3, 4}, {5, 6}}, 2, Packing::kNone);
+  PackedTokens fixture({{1}, {2, 3, 4}, {5, 6}}, 2, Packing::kNone);
   const auto rows = fixture.rows();
   REQUIRE(rows.size() == 4);
   CHECK(rows[1].labels == Ids{3, 4});
@@ -197,23 +197,23 @@ TEST_CASE("what is longer than a row is cut, cut off or left out (DAT-16)",
           "[unit]") {
   const Ids long_one = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
   const std::vector<Ids> documents = {{20, 21}, long_one, {30}};
-  Fixture truncated(documents, 10, Packing::kBestFit, TooLong::kTruncate);
+  PackedTokens truncated(documents, 10, Packing::kBestFit, TooLong::kTruncate);
   auto rows = truncated.rows();
   REQUIRE(rows.size() == 2);
   CHECK(rows[0].tokens.back() == 10);
   CHECK(rows[0].labels.back() == 11);
   CHECK(rows[1].tokens == Ids{20, 21, 30});
   CHECK(truncated.report.counts().num_truncated == 1);
-  Fixture dropped(documents, 10, Packing::kNone, TooLong::kDrop);
+  PackedTokens dropped(documents, 10, Packing::kNone, TooLong::kDrop);
   CHECK(dropped.rows().size() == 2);
   CHECK(dropped.report.counts().num_dropped == 1);
-  Fixture nothing({long_one}, 10, Packing::kNone, TooLong::kDrop, 0);
+  PackedTokens nothing({long_one}, 10, Packing::kNone, TooLong::kDrop, 0);
   CHECK_THROWS_WITH(nothing.rows(),
                     Catch::Contains("[data.too_long] every sample"));
 }
 
 TEST_CASE("samples without a target are counted", "[unit]") {
-  Fixture fixture({{-1, -2}, {3, 4}}, 4, Packing::kNone);
+  PackedTokens fixture({{-1, -2}, {3, 4}}, 4, Packing::kNone);
   CHECK(fixture.rows().size() == 2);
   CHECK(fixture.report.counts().num_without_target == 1);
 }
@@ -224,13 +224,13 @@ TEST_CASE("a packer goes on from its state at any row", "[unit]") {
     documents.emplace_back(static_cast<size_t>(1 + i * 7 % 23), i + 1);
   for (const Packing packing :
        {Packing::kSequential, Packing::kBestFit, Packing::kNone}) {
-    Fixture straight(documents, 9, packing);
+    PackedTokens straight(documents, 9, packing);
     const auto expected = straight.rows();
     for (size_t at = 0; at < expected.size(); at += 5) {
-      Fixture first(documents, 9, packing);
+      PackedTokens first(documents, 9, packing);
       Row row;
       for (size_t i = 0; i < at; ++i, row = {}) first.packer->next_row(row);
-      Fixture second(documents, 9, packing);
+      PackedTokens second(documents, 9, packing);
       second.packer->restore(first.packer->state());
       const auto rest = second.rows();
       REQUIRE(rest.size() == expected.size() - at);
@@ -243,7 +243,7 @@ TEST_CASE("a packer goes on from its state at any row", "[unit]") {
 }
 
 TEST_CASE("a place that the data does not have is refused", "[unit]") {
-  Fixture fixture({{1, 2, 3}}, 4, Packing::kBestFit);
+  PackedTokens fixture({{1, 2, 3}}, 4, Packing::kBestFit);
   titan::PackerState state;
   state.carry = {{.record = 7}, 0, 2};
   CHECK_THROWS_WITH(fixture.packer->restore(state),

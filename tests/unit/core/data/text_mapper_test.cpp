@@ -6,7 +6,7 @@
 
 namespace {
 
-const std::string kTokenizer = TITAN_SOURCE_DIR "/assets/tokenizer";
+const std::string kTokenizerFolder = TITAN_SOURCE_DIR "/assets/tokenizer";
 using Ids = std::vector<int32_t>;
 
 titan::Sample map_one(const titan::SampleMapper& mapper, titan::Record record) {
@@ -25,7 +25,7 @@ titan::Record record_of(const std::string& content) {
 }  // namespace
 
 TEST_CASE("whole documents get BOS and EOS, inner pieces neither", "[unit]") {
-  const auto tokenizer = titan::load_tokenizer(kTokenizer);
+  const auto tokenizer = titan::load_tokenizer(kTokenizerFolder);
   const auto mapper = titan::make_text_mapper(*tokenizer, true, true);
   titan::Record record = record_of("a");
   CHECK(map_one(*mapper, record).ids == Ids{2000, 64, 2001});
@@ -48,7 +48,7 @@ TEST_CASE("ids pass through a text mapper with their look-ahead", "[unit]") {
 
 TEST_CASE("text that is not UTF-8 is a bad record, unless any bytes do",
           "[unit]") {
-  const auto tokenizer = titan::load_tokenizer(kTokenizer);
+  const auto tokenizer = titan::load_tokenizer(kTokenizerFolder);
   const auto bytes = titan::load_tokenizer("bytes");
   const auto strict = titan::make_text_mapper(*tokenizer, false, false);
   const auto lenient = titan::make_text_mapper(*bytes, false, false);
@@ -62,7 +62,7 @@ TEST_CASE("text that is not UTF-8 is a bad record, unless any bytes do",
 
 TEST_CASE("mappers with unlike tokenizers or flags have unlike fingerprints",
           "[unit]") {
-  const auto tokenizer = titan::load_tokenizer(kTokenizer);
+  const auto tokenizer = titan::load_tokenizer(kTokenizerFolder);
   const auto bytes = titan::load_tokenizer("bytes");
   const auto plain = titan::make_text_mapper(*tokenizer, false, false);
   const auto same = titan::make_text_mapper(*tokenizer, false, false);

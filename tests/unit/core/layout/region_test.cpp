@@ -12,7 +12,8 @@ namespace {
 using Shape = std::vector<std::int64_t>;
 
 // Bytes of a region of a tensor whose element at linear index i is i.
-std::vector<std::int32_t> fill(const Region& region, const Shape& shape) {
+std::vector<std::int32_t> linear_indices(const Region& region,
+                                         const Shape& shape) {
   std::vector<std::int32_t> values;
   for (std::int64_t i = 0; i < num_elements(region); ++i) {
     std::int64_t rest = i;
@@ -48,8 +49,8 @@ TEST_CASE("copied elements are those that both regions hold (seed 7)",
     for (int round = 0; round < 300; ++round) {
       const Region from = random_region(shape, random);
       const Region to = random_region(shape, random);
-      const auto source = fill(from, shape);
-      const auto wanted = fill(to, shape);
+      const auto source = linear_indices(from, shape);
+      const auto wanted = linear_indices(to, shape);
       std::vector<std::int32_t> got(wanted.size(), -1);
       const std::int64_t count =
           copy_shared_elements(from,
@@ -121,7 +122,7 @@ TEST_CASE("boxes of a flat range follow the memory of the region (seed 5)",
     for (int round = 0; round < 300; ++round) {
       const Region region = random_region(shape, random);
       const std::int64_t count = num_elements(region);
-      const auto whole = fill(region, shape);
+      const auto whole = linear_indices(region, shape);
       const auto begin = static_cast<std::int64_t>(
           random() % static_cast<unsigned>(count + 1));
       const auto end =
@@ -131,7 +132,8 @@ TEST_CASE("boxes of a flat range follow the memory of the region (seed 5)",
       const auto boxes = flat_range(region, begin, end);
       CHECK(boxes.size() <= 2 * shape.size() - 1);
       for (const Region& box : boxes)
-        for (const std::int32_t value : fill(box, shape)) got.push_back(value);
+        for (const std::int32_t value : linear_indices(box, shape))
+          got.push_back(value);
       CHECK(got == std::vector(whole.begin() + begin, whole.begin() + end));
     }
   }

@@ -39,7 +39,7 @@ struct Content {
   std::atomic<int64_t> num_read{0};
 };
 
-Content* content = nullptr;
+Content* shared_content = nullptr;
 
 class MemoryDataset {
  public:
@@ -55,11 +55,12 @@ class MemoryDataset {
         : records_(records), limit_(std::min(limit, records.size())) {}
     void next(const RecordSink& sink) {
       if (at_ >= limit_) return;
-      ++content->num_read;
-      if (!content->failure.empty()) throw titan::UserError(content->failure);
+      ++shared_content->num_read;
+      if (!shared_content->failure.empty())
+        throw titan::UserError(shared_content->failure);
       const std::string& record = records_[at_++];
       if (record.starts_with('!')) return sink.refuse(record.substr(1));
-      if (content->format == titan::RecordFormat::kTokens)
+      if (shared_content->format == titan::RecordFormat::kTokens)
         return sink.tokens(std::vector<int32_t>(record.begin(), record.end()));
       sink.text(record);
     }
@@ -72,11 +73,11 @@ class MemoryDataset {
   };
 
   int64_t num_shards() const {
-    return static_cast<int64_t>(content->shards.size());
+    return static_cast<int64_t>(shared_content->shards.size());
   }
-  titan::RecordFormat format() const { return content->format; }
+  titan::RecordFormat format() const { return shared_content->format; }
   std::unique_ptr<Shard> open(int64_t shard) const {
-    return std::make_unique<Shard>(content->shards.at(shard), limit_);
+    return std::make_unique<Shard>(shared_content->shards.at(shard), limit_);
   }
   std::string describe(int64_t shard, int64_t record) const {
     return titan::text("memory shard ", shard, ", record ", record);
@@ -120,7 +121,7 @@ template <typename Dataset>
 class Loaded {
  public:
   explicit Loaded(Content& given, titan_str endings = {}) : table_(0) {
-    content = &given;
+    shared_content = &given;
     copy_ = *static_cast<const titan_dataset_table*>(table_.get());
     copy_.endings = endings;
     component_.kind = titan::plugin::kDatasetKind;
@@ -128,7 +129,7 @@ class Loaded {
     component_.table = &copy_;
     component_.owner = owner();
   }
-  ~Loaded() { content = nullptr; }
+  ~Loaded() { shared_content = nullptr; }
 
   std::shared_ptr<PluginDatasetOpener> opener(
       const std::string& config = "{}") const {

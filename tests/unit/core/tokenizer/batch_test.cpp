@@ -6,12 +6,9 @@
 #include <titan/error.h>
 
 #include "core/tokenizer/tokenizer.h"
+#include "tests/unit/core/tokenizer/temporary_folder.h"
 
-namespace {
-
-const std::string kData = TITAN_SOURCE_DIR "/tests/unit/core/tokenizer/data/";
-
-}  // namespace
+using titan::test::kData;
 
 TEST_CASE("a batch on threads equals its texts one by one", "[unit]") {
   const auto tokenizer = titan::load_tokenizer(kData + "llama3_bpe");

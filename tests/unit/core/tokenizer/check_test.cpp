@@ -7,9 +7,7 @@
 
 #include "tests/unit/core/tokenizer/temporary_folder.h"
 
-namespace {
-const std::string kData = TITAN_SOURCE_DIR "/tests/unit/core/tokenizer/data/";
-}
+using titan::test::kData;
 
 TEST_CASE("recorded tokenizers of five styles match", "[unit]") {
   for (const char* folder :

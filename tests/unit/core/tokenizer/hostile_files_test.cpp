@@ -15,10 +15,9 @@
 namespace {
 
 using Json = nlohmann::json;
+using titan::test::kData;
 using titan::test::read_file;
 using titan::test::TemporaryFolder;
-
-const std::string kData = TITAN_SOURCE_DIR "/tests/unit/core/tokenizer/data/";
 
 std::string message_for(const std::string& name, const std::string& bytes) {
   const TemporaryFolder folder;

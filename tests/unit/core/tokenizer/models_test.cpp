@@ -21,7 +21,7 @@ using titan::test::TemporaryFolder;
 const std::string kModels =
     TITAN_SOURCE_DIR "/tests/unit/core/tokenizer/data/models/";
 
-std::string message_for(const std::string& spec) {
+std::string model_error(const std::string& spec) {
   try {
     load_tokenizer(spec);
   } catch (const titan::UserError& error) {
@@ -72,19 +72,19 @@ TEST_CASE("a SentencePiece model knows its special tokens", "[unit]") {
 
 TEST_CASE("a rank file goes by the pattern that is chosen or named", "[unit]") {
   const std::string ranks = kModels + "ranks.tiktoken";
-  CHECK_THAT(message_for(ranks), Catch::Contains("ranks.tiktoken#llama3"));
-  CHECK_THAT(message_for(ranks + "#novel"),
+  CHECK_THAT(model_error(ranks), Catch::Contains("ranks.tiktoken#llama3"));
+  CHECK_THAT(model_error(ranks + "#novel"),
              Catch::Contains("expected gpt2, cl100k, llama3, qwen2, o200k, "
                              "got novel"));
   const TemporaryFolder folder;
   const std::string named =
       folder.write("my_cl100k.tiktoken", read_file(ranks));
-  CHECK(message_for(named) == "loaded");
+  CHECK(model_error(named) == "loaded");
   const auto tokenizer = load_tokenizer(named);
   CHECK(tokenizer->vocab_size() == 460);
   CHECK_FALSE(tokenizer->eos_id());
   folder.write("tokenizer.model", read_file(ranks));
-  CHECK(message_for(folder.path()) == "loaded");
-  CHECK_THAT(message_for(kModels + "bpe.model#llama3"),
+  CHECK(model_error(folder.path()) == "loaded");
+  CHECK_THAT(model_error(kModels + "bpe.model#llama3"),
              Catch::Contains("expected no pattern after '#', got llama3"));
 }

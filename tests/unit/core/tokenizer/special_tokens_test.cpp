@@ -14,10 +14,11 @@ namespace {
 using titan::test::read_file;
 using titan::test::TemporaryFolder;
 
-const std::string kLlama3 =
+const std::string kTokenizerFolder =
     TITAN_SOURCE_DIR "/tests/unit/core/tokenizer/data/llama3_bpe";
 
-std::string message_for(const std::string& name, const std::string& bytes) {
+std::string special_tokens_error(const std::string& name,
+                                 const std::string& bytes) {
   const TemporaryFolder folder;
   folder.write(name, bytes);
   try {
@@ -67,7 +68,8 @@ TEST_CASE("the map decides beside an old config only", "[unit]") {
 
 TEST_CASE("a loaded tokenizer knows ids of roles and of texts", "[unit]") {
   const TemporaryFolder folder;
-  folder.write("tokenizer.json", read_file(kLlama3 + "/tokenizer.json"));
+  folder.write("tokenizer.json",
+               read_file(kTokenizerFolder + "/tokenizer.json"));
   folder.write("tokenizer_config.json",
                R"({"bos_token": null, "eos_token": {"content": "<|end|>"},
                    "unk_token": "<nowhere>",
@@ -90,25 +92,29 @@ TEST_CASE("a loaded tokenizer knows ids of roles and of texts", "[unit]") {
 }
 
 TEST_CASE("a malformed role names file, path and value", "[unit]") {
-  CHECK_THAT(message_for("tokenizer_config.json", R"({"bos_token": 3})"),
-             Catch::Contains("tokenizer_config.json: bos_token] expected a "
-                             "string or an object with content, got 3"));
-  CHECK_THAT(message_for("special_tokens_map.json", R"({"eos_token": {}})"),
-             Catch::Contains("special_tokens_map.json: eos_token.content] "
-                             "expected a string, got nothing"));
-  CHECK_THAT(message_for("tokenizer_config.json",
-                         R"({"added_tokens_decoder": {"-1": "a"}})"),
+  CHECK_THAT(
+      special_tokens_error("tokenizer_config.json", R"({"bos_token": 3})"),
+      Catch::Contains("tokenizer_config.json: bos_token] expected a "
+                      "string or an object with content, got 3"));
+  CHECK_THAT(
+      special_tokens_error("special_tokens_map.json", R"({"eos_token": {}})"),
+      Catch::Contains("special_tokens_map.json: eos_token.content] "
+                      "expected a string, got nothing"));
+  CHECK_THAT(special_tokens_error("tokenizer_config.json",
+                                  R"({"added_tokens_decoder": {"-1": "a"}})"),
              Catch::Contains("added_tokens_decoder[\"-1\"]] token id: "
                              "expected 0 to 4194303, got -1"));
-  CHECK_THAT(message_for("tokenizer_config.json", R"({"add_bos_token": 1})"),
-             Catch::Contains("add_bos_token] expected true or false, got 1"));
-  CHECK_THAT(message_for("tokenizer_config.json", "[1]"),
-             Catch::Contains("expected an object, got array"));
-  CHECK_THAT(message_for("tokenizer_config.json",
-                         std::string(100, '[') + std::string(100, ']')),
-             Catch::Contains("nesting of at most 32"));
   CHECK_THAT(
-      message_for("tokenizer_config.json", R"({"a": 1, "a": 2})"),
+      special_tokens_error("tokenizer_config.json", R"({"add_bos_token": 1})"),
+      Catch::Contains("add_bos_token] expected true or false, got 1"));
+  CHECK_THAT(special_tokens_error("tokenizer_config.json", "[1]"),
+             Catch::Contains("expected an object, got array"));
+  CHECK_THAT(
+      special_tokens_error("tokenizer_config.json",
+                           std::string(100, '[') + std::string(100, ']')),
+      Catch::Contains("nesting of at most 32"));
+  CHECK_THAT(
+      special_tokens_error("tokenizer_config.json", R"({"a": 1, "a": 2})"),
       Catch::Contains("tokenizer_config.json] JSON text: expected each key "
                       "once"));
 }

@@ -11,6 +11,10 @@
 
 namespace titan::test {
 
+/// Recorded tokenizers, one folder each.
+inline const std::string kData =
+    TITAN_SOURCE_DIR "/tests/unit/core/tokenizer/data/";
+
 class TemporaryFolder {
  public:
   TemporaryFolder() {

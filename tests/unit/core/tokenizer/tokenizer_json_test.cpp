@@ -37,7 +37,7 @@ Json small_json() {
   return file;
 }
 
-std::string message_for(const std::string& bytes) {
+std::string tokenizer_json_error(const std::string& bytes) {
   const TemporaryFolder folder;
   folder.write("tokenizer.json", bytes);
   try {
@@ -51,13 +51,13 @@ std::string message_for(const std::string& bytes) {
 std::string message_with(const std::string& pointer, const Json& value) {
   Json file = small_json();
   file[Json::json_pointer(pointer)] = value;
-  return message_for(file.dump());
+  return tokenizer_json_error(file.dump());
 }
 
 }  // namespace
 
 TEST_CASE("a component that is not implemented is refused by name", "[unit]") {
-  REQUIRE(message_for(small_json().dump()) == "loaded");
+  REQUIRE(tokenizer_json_error(small_json().dump()) == "loaded");
   const std::vector<std::tuple<std::string, Json, std::string>> cases = {
       {"/model/type",
        "Novel",
@@ -157,10 +157,11 @@ TEST_CASE("files that are missing or not JSON are named", "[unit]") {
   const TemporaryFolder folder;
   CHECK_THROWS_WITH(titan::load_tokenizer(folder.path()),
                     Catch::Contains("no tokenizer.json in " + folder.path()));
-  CHECK_THAT(message_for("{"), Catch::Contains("tokenizer.json] JSON text"));
-  CHECK_THAT(message_for("[]"),
+  CHECK_THAT(tokenizer_json_error("{"),
+             Catch::Contains("tokenizer.json] JSON text"));
+  CHECK_THAT(tokenizer_json_error("[]"),
              Catch::Contains("expected an object, got array"));
-  CHECK_THAT(message_for(std::string(200000, '[')),
+  CHECK_THAT(tokenizer_json_error(std::string(200000, '[')),
              Catch::Contains("nesting of at most"));
   folder.write("tokenizer.json", small_json().dump());
   folder.write("tokenizer_config.json", R"({"eos_token": "<|nowhere|>"})");

@@ -17,10 +17,10 @@ namespace {
 using Ids = std::vector<int32_t>;
 using Json = nlohmann::json;
 using titan::load_tokenizer;
+using titan::test::kData;
 using titan::test::read_file;
 using titan::test::TemporaryFolder;
 
-const std::string kData = TITAN_SOURCE_DIR "/tests/unit/core/tokenizer/data/";
 const std::string kAssets = TITAN_SOURCE_DIR "/assets/";
 
 Json llama3_json() {
