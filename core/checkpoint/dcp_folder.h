@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tensors of a folder that `torch.distributed.checkpoint` wrote: .metadata
+// Folders of `torch.distributed.checkpoint`, read and written: .metadata
 // says which chunk of which tensor lies where, each chunk is a small torch
 // file inside a .distcp file.
 #pragma once
@@ -16,5 +16,12 @@ namespace titan::checkpoint {
 /// UserError for chunks that do not cover their tensor exactly once, and for
 /// files that were encoded further (compressed).
 std::vector<TensorSource> dcp_sources(const std::filesystem::path& path);
+
+/// Writes a flat dict of tensors that `dcp.load` and `dcp_to_torch_save` read,
+/// in the format "1.0.0" of PyTorch 2.x. The folder appears at `path`, which
+/// must not exist, when it is complete.
+void write_dcp_folder(FileSystem& files,
+                      const std::filesystem::path& path,
+                      const std::vector<TensorSource>& tensors);
 
 }  // namespace titan::checkpoint

@@ -161,30 +161,16 @@ void copy_model_files(HfFolder& content, const fs::path& folder) {
 }
 
 void write_hf_folder(FileSystem& files,
-                     const fs::path& given_path,
+                     const fs::path& path,
                      const HfFolder& content) {
-  // "out/" names the folder "out".
-  const fs::path path =
-      given_path.has_filename() ? given_path : given_path.parent_path();
   TITAN_CHECK(content.max_shard_bytes > 0,
               "[checkpoint] max_shard_bytes: expected a positive number, got ",
               content.max_shard_bytes);
   require_distinct_names(path, content.tensors);
-  TITAN_USER_CHECK(!files.exists(path),
-                   "[checkpoint ",
-                   path.string(),
-                   "] export: expected a path that does not exist, got a file "
-                   "or folder. Remove it or choose another.");
-  const fs::path parent = parent_folder(path);
-  const fs::path temporary = parent / (".tmp-" + path.filename().string());
-  make_folders(files, parent);
-  if (files.exists(temporary)) remove_tree(files, temporary);
-  files.make_folder(temporary);
-  write_weights(files, temporary, content);
-  write_other_files(files, temporary, content);
-  files.sync_folder(temporary);
-  files.rename(temporary, path);
-  files.sync_folder(parent);
+  write_folder_by_rename(files, path, [&](const fs::path& folder) {
+    write_weights(files, folder, content);
+    write_other_files(files, folder, content);
+  });
 }
 
 }  // namespace titan::checkpoint

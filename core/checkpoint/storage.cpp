@@ -256,6 +256,28 @@ void write_file(FileSystem& files,
   file->close();
 }
 
+void write_folder_by_rename(FileSystem& files,
+                            const fs::path& given_path,
+                            const std::function<void(const fs::path&)>& fill) {
+  // "out/" names the folder "out".
+  const fs::path path =
+      given_path.has_filename() ? given_path : given_path.parent_path();
+  TITAN_USER_CHECK(!files.exists(path),
+                   "[checkpoint ",
+                   path.string(),
+                   "] export: expected a path that does not exist, got a file "
+                   "or folder. Remove it or choose another.");
+  const fs::path parent = parent_folder(path);
+  const fs::path temporary = parent / (".tmp-" + path.filename().string());
+  make_folders(files, parent);
+  if (files.exists(temporary)) remove_tree(files, temporary);
+  files.make_folder(temporary);
+  fill(temporary);
+  files.sync_folder(temporary);
+  files.rename(temporary, path);
+  files.sync_folder(parent);
+}
+
 void write_file_by_rename(FileSystem& files,
                           const fs::path& path,
                           std::string_view content) {

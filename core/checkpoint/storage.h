@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -95,6 +96,13 @@ void write_file_by_rename(FileSystem& files,
 void write_file_atomically(FileSystem& files,
                            const std::filesystem::path& path,
                            std::string_view content);
+
+/// Makes a hidden folder beside `path`, lets `fill` write into it and renames
+/// it to `path` (which may end in a slash). UserError if `path` exists.
+void write_folder_by_rename(
+    FileSystem& files,
+    const std::filesystem::path& path,
+    const std::function<void(const std::filesystem::path&)>& fill);
 
 /// Writes and syncs a file whose folder is not yet visible under its name.
 void write_file(FileSystem& files,

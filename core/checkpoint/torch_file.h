@@ -68,6 +68,9 @@ void write_torch_file(FileSystem& files,
                       const std::filesystem::path& path,
                       const std::vector<TensorSource>& tensors);
 
+/// Hands out the file that `torch.save(tensor)` would write.
+void write_torch_tensor(const ByteSink& sink, const TensorSource& tensor);
+
 /// One PyTorch type: its name, its storage class ("" when only an untyped one
 /// is written) and ours.
 struct TorchType {
@@ -76,5 +79,7 @@ struct TorchType {
   Dtype dtype;
 };
 std::span<const TorchType> torch_types();
+/// Of a tensor that is written.
+const TorchType& torch_type(const TensorSpec& spec);
 
 }  // namespace titan::checkpoint

@@ -218,6 +218,8 @@ void convert(ConvertOptions options) {
   tensors = with_progress(std::move(tensors));
   if (options.to == "torch")
     write_torch(target, tensors);
+  else if (options.to == "dcp")
+    ckpt::write_dcp_folder(ckpt::real_file_system(), target.output, tensors);
   else if (options.to == "titan")
     write_checkpoint(target, tensors);
   else
@@ -243,7 +245,7 @@ void add_convert_command(Command& app, int& exit_code) {
   command->add_option("--from", options->from, "What IN is; found if not given")
       ->one_of({"hf", "titan", "torch", "dcp"});
   command->add_option("--to", options->to, "What to write")
-      ->one_of({"hf", "titan", "titan-weights", "torch"})
+      ->one_of({"hf", "titan", "titan-weights", "torch", "dcp"})
       ->required();
   command
       ->add_option("--dtype",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The three forms in which `titan convert` writes weights. Each appears under
-// its name only when it is complete.
+// The forms of our own and of PyTorch in which `titan convert` writes weights.
+// Each appears under its name only when it is complete.
 #pragma once
 
 #include <cstdint>

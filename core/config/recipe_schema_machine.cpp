@@ -87,6 +87,8 @@ constexpr std::string_view kCheckpoint = R"json({
     "resume": {"type": "boolean", "default": true, "description": "start from the newest checkpoint in the folder, if there is one"},
     "initial": {"type": ["string", "null"], "format": "path", "default": null,
       "description": "weights to start from when nothing is resumed: a Titan checkpoint or a Hugging Face folder"},
+    "strict": {"type": "boolean", "default": true,
+      "description": "all weights to start from must fit; false: those that do not are listed, and keep the values of the seed"},
     "storage": {"type": "object", "x-component": "storage", "x-shorthand": "use", "default": {},
       "description": "where checkpoints lie", "properties": {
         "use": {"type": "string", "default": "file", "description": "file: the file system; else the id of a storage plugin, whose keys begin with folder"},

@@ -88,11 +88,14 @@ void set_first_values(Run& run) {
   const fs::path from = !run.options.from.empty() ? run.options.from
                         : initial                 ? fs::path(*initial)
                                                   : fs::path();
+  const bool is_strict = run.settings.initial_is_strict;
+  TITAN_USER_CHECK(is_strict || !from.empty(),
+                   "[checkpoint.strict] false: expected weights to start from "
+                   "(checkpoint.initial or --from), got none");
   LoadedWeights loaded;
-  if (from.empty()) {
-    engine.initialise(run.settings.seed);
-  } else {
-    loaded = load_weights(model, engine, from, holder_of(run, from));
+  if (from.empty() || !is_strict) engine.initialise(run.settings.seed);
+  if (!from.empty()) {
+    loaded = load_weights(model, engine, from, holder_of(run, from), is_strict);
     log::info(text("weights from ", from.string()));
   }
   if (model.transform() == nullptr) return;

@@ -26,6 +26,7 @@ void read_checkpoint(const config::Recipe& recipe, RunSettings& settings) {
   settings.saves_in_background = recipe.boolean("checkpoint.async");
   settings.saves_at_start = recipe.boolean("checkpoint.at_start");
   settings.initial_weights = recipe.optional_string("checkpoint.initial");
+  settings.initial_is_strict = recipe.boolean("checkpoint.strict");
   settings.exports_hf = recipe.boolean("checkpoint.export_hf");
   const bool is_model_only = recipe.string("checkpoint.content") == "model";
   if (is_model_only) settings.checkpoint_content = SaveContent::kModel;

@@ -40,6 +40,7 @@ struct RunSettings {
   SaveContent checkpoint_content = SaveContent::kFull;
   std::optional<at::ScalarType> weights_dtype;  // of model saves and exports
   std::optional<std::string> initial_weights;
+  bool initial_is_strict = true;
   bool exports_hf = false;
   std::optional<std::string> initial_adapter;  // folder
   bool exports_adapter = false;

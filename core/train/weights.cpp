@@ -26,36 +26,77 @@ std::string tag_of(const std::filesystem::path& path) {
   return text("checkpoint ", path.string());
 }
 
-// What a checkpoint lacks of this rank's stage of the model, has beside the
-// model, or has in another shape.
-void require_same_model(const checkpoint::CheckpointReader& reader,
-                        const module::ModuleTree& tree,
-                        const ParameterEngine& engine,
-                        bool has_adapters) {
-  WeightFaults faults;
-  for (const LocalPart& part : engine.parts()) {
-    if (part.parameter->adapts != nullptr && !has_adapters) continue;
-    const std::string& name = part.parameter->fqn;
-    const checkpoint::TensorRecord* record = reader.find("model", name);
-    if (record == nullptr)
+using Names = std::set<std::string>;
+
+bool is_wanted(const module::Parameter& parameter, bool has_adapters) {
+  return parameter.adapts == nullptr || has_adapters;
+}
+
+// Those of the model's parameters that `find` has as they should be. `find`:
+// name -> what has shape and dtype, or null.
+template <typename Find>
+Names fitting_names(const module::ModuleTree& tree,
+                    bool has_adapters,
+                    Find find,
+                    WeightFaults& faults) {
+  Names names;
+  for (const auto& parameter : tree.parameters()) {
+    if (!is_wanted(*parameter, has_adapters)) continue;
+    const std::string& name = parameter->fqn;
+    const auto* found = find(name);
+    if (found == nullptr)
       faults.missing.insert(name);
-    else
-      faults.check(name, part.parameter->shape, record->shape, record->dtype);
+    else if (faults.check(name, parameter->shape, found->shape, found->dtype))
+      names.insert(name);
   }
-  std::set<std::string> names;
-  for (const auto& parameter : tree.parameters()) names.insert(parameter->fqn);
+  return names;
+}
+
+size_t num_wanted(const module::ModuleTree& tree, bool has_adapters) {
+  return static_cast<size_t>(std::count_if(
+      tree.parameters().begin(), tree.parameters().end(), [&](const auto& p) {
+        return is_wanted(*p, has_adapters);
+      }));
+}
+
+// The parameters to read. What a checkpoint lacks of the model, has beside it,
+// or has in another shape is an error or a warning.
+Names checkpoint_names(const checkpoint::CheckpointReader& reader,
+                       const module::ModuleTree& tree,
+                       bool has_adapters,
+                       bool is_strict) {
+  WeightFaults faults;
+  const Names names = fitting_names(
+      tree,
+      has_adapters,
+      [&](const std::string& name) { return reader.find("model", name); },
+      faults);
+  Names known;
+  for (const auto& parameter : tree.parameters()) known.insert(parameter->fqn);
   for (const checkpoint::TensorRecord& record : reader.manifest().tensors)
-    if (record.role == "model" && names.insert(record.name).second)
+    if (record.role == "model" && known.insert(record.name).second)
       faults.unexpected.insert(record.name);
-  faults.require_none(tag_of(reader.path()), "the recipe's model");
+  faults.settle(tag_of(reader.path()),
+                "the recipe's model",
+                is_strict,
+                names.size(),
+                num_wanted(tree, has_adapters));
+  return names;
 }
 
 void read_buffers(const checkpoint::CheckpointReader& reader,
-                  parallel::BufferStore& buffers) {
+                  parallel::BufferStore& buffers,
+                  bool is_strict) {
   for (auto& entry : buffers.entries()) {
     if (!entry.is_saved()) continue;
     const std::string& name = entry.buffer->fqn;
     const checkpoint::TensorRecord* record = reader.find("buffer", name);
+    if (!is_strict &&
+        (record == nullptr || record->shape != entry.buffer->shape)) {
+      log::warn(
+          text('[', tag_of(reader.path()), "] no buffer that fits: ", name));
+      continue;
+    }
     TITAN_USER_CHECK(record == nullptr || record->shape == entry.buffer->shape,
                      "[checkpoint ",
                      reader.path().string(),
@@ -73,49 +114,63 @@ void read_buffers(const checkpoint::CheckpointReader& reader,
   }
 }
 
-void require_hf_tensors(const module::Model& model,
-                        const module::KeyMap& keys,
-                        const checkpoint::SafetensorsFolder& folder,
-                        const std::string& tag) {
+// The same for a folder of Hugging Face's names.
+Names hf_names(const module::Model& model,
+               const module::KeyMap& keys,
+               const checkpoint::SafetensorsFolder& folder,
+               const std::string& tag,
+               bool is_strict) {
   WeightFaults faults;
+  Names names;
   for (const checkpoint::TensorView* view : folder.tensors())
     if (!keys.knows(view->name)) faults.unexpected.insert(view->name);
   for (const auto& parameter : model.tree().parameters()) {
-    if (parameter->adapts != nullptr) continue;
+    if (!is_wanted(*parameter, false)) continue;
+    bool fits = true;
     for (const module::KeyMatch& match : keys.sources(*parameter)) {
       const checkpoint::TensorView* view = folder.find(match.hf);
-      if (view == nullptr)
-        faults.missing.insert(match.hf);
-      else
-        faults.check(match.hf,
-                     module::hf_shape(match, parameter->shape),
-                     view->shape,
-                     view->dtype);
+      if (view == nullptr) faults.missing.insert(match.hf);
+      fits = view != nullptr &&
+             faults.check(match.hf,
+                          module::hf_shape(match, parameter->shape),
+                          view->shape,
+                          view->dtype) &&
+             fits;
     }
+    if (fits) names.insert(parameter->fqn);
   }
-  faults.require_none(tag, model.id());
+  faults.settle(tag,
+                model.id(),
+                is_strict,
+                names.size(),
+                num_wanted(model.tree(), false));
+  return names;
 }
 
-// Under the names of our modules: what `titan convert --to titan-weights`
-// wrote.
-void require_titan_tensors(const module::Model& model,
-                           const checkpoint::SafetensorsFolder& folder,
-                           const std::string& tag,
-                           bool has_adapters) {
+// The same under the names of our modules: what `titan convert --to
+// titan-weights` wrote.
+Names titan_names(const module::Model& model,
+                  const checkpoint::SafetensorsFolder& folder,
+                  const std::string& tag,
+                  bool has_adapters,
+                  bool is_strict) {
   WeightFaults faults;
-  std::set<std::string> names;
-  for (const auto& parameter : model.tree().parameters()) {
-    names.insert(parameter->fqn);
-    if (parameter->adapts != nullptr && !has_adapters) continue;
-    const checkpoint::TensorView* view = folder.find(parameter->fqn);
-    if (view == nullptr)
-      faults.missing.insert(parameter->fqn);
-    else
-      faults.check(parameter->fqn, parameter->shape, view->shape, view->dtype);
-  }
+  const Names names = fitting_names(
+      model.tree(),
+      has_adapters,
+      [&](const std::string& name) { return folder.find(name); },
+      faults);
+  Names known;
+  for (const auto& parameter : model.tree().parameters())
+    known.insert(parameter->fqn);
   for (const checkpoint::TensorView* view : folder.tensors())
-    if (!names.contains(view->name)) faults.unexpected.insert(view->name);
-  faults.require_none(tag, model.id());
+    if (!known.contains(view->name)) faults.unexpected.insert(view->name);
+  faults.settle(tag,
+                model.id(),
+                is_strict,
+                names.size(),
+                num_wanted(model.tree(), has_adapters));
+  return names;
 }
 
 // Does `find` know any parameter that a transform has added?
@@ -131,7 +186,8 @@ bool holds_adapters(const module::ModuleTree& tree, Find find) {
 
 LoadedWeights load_folder(const module::Model& model,
                           ParameterEngine& engine,
-                          const std::filesystem::path& path) {
+                          const std::filesystem::path& path,
+                          bool is_strict) {
   const checkpoint::SafetensorsFolder folder(path);
   const module::KeyMap keys(model);
   const bool is_ours = folder.has_titan_names();
@@ -139,16 +195,16 @@ LoadedWeights load_folder(const module::Model& model,
       is_ours && holds_adapters(model.tree(), [&](const std::string& name) {
         return folder.find(name);
       });
-  if (is_ours)
-    require_titan_tensors(model, folder, tag_of(path), has_adapters);
-  else
-    require_hf_tensors(model, keys, folder, tag_of(path));
+  const Names names =
+      is_ours
+          ? titan_names(model, folder, tag_of(path), has_adapters, is_strict)
+          : hf_names(model, keys, folder, tag_of(path), is_strict);
   const auto read = [&](const std::string& name) {
     return tensor_of(folder.get(name));
   };
   for (const LocalPart& part : engine.parts()) {
     const module::Parameter& parameter = *part.parameter;
-    if (parameter.adapts != nullptr && !has_adapters) continue;
+    if (!names.contains(parameter.fqn)) continue;
     engine.scatter(part,
                    is_ours ? read(parameter.fqn) : keys.load(parameter, read),
                    engine.master(part));
@@ -188,23 +244,25 @@ void read_part(const checkpoint::CheckpointReader& reader,
 void load_model_tensors(const checkpoint::CheckpointReader& reader,
                         const module::ModuleTree& tree,
                         ParameterEngine& engine,
-                        bool has_adapters) {
-  require_same_model(reader, tree, engine, has_adapters);
+                        bool has_adapters,
+                        bool is_strict) {
+  const Names names = checkpoint_names(reader, tree, has_adapters, is_strict);
   for (const LocalPart& part : engine.parts())
-    if (part.parameter->adapts == nullptr || has_adapters)
+    if (names.contains(part.parameter->fqn))
       read_part(reader,
                 "model",
                 part.parameter->fqn,
                 part.regions(),
                 engine.master(part));
-  read_buffers(reader, engine.buffers());
+  read_buffers(reader, engine.buffers(), is_strict);
   engine.invalidate();
 }
 
 LoadedWeights load_weights(const module::Model& model,
                            ParameterEngine& engine,
                            const std::filesystem::path& path,
-                           const checkpoint::FileSystem& files) {
+                           const checkpoint::FileSystem& files,
+                           bool is_strict) {
   at::NoGradGuard no_grad;
   TITAN_USER_CHECK(
       files.is_object_store() || std::filesystem::is_directory(path),
@@ -219,7 +277,8 @@ LoadedWeights load_weights(const module::Model& model,
         holds_adapters(model.tree(), [&](const std::string& name) {
           return found.reader->find("model", name);
         });
-    load_model_tensors(*found.reader, model.tree(), engine, has_adapters);
+    load_model_tensors(
+        *found.reader, model.tree(), engine, has_adapters, is_strict);
     return {has_adapters};
   }
   TITAN_USER_CHECK(found.rejected.empty(), found.rejected.front());
@@ -227,7 +286,7 @@ LoadedWeights load_weights(const module::Model& model,
                    '[',
                    tag_of(path),
                    "] expected a checkpoint in checkpoint.storage, got none");
-  return load_folder(model, engine, path);
+  return load_folder(model, engine, path, is_strict);
 }
 
 }  // namespace titan::train

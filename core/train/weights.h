@@ -25,20 +25,22 @@ struct LoadedWeights {
 /// good one of a folder of them, a Hugging Face folder, or what `titan convert
 /// --to titan-weights` wrote, told apart by what is in it. `files` other than
 /// the file system hold Titan checkpoints. UserError lists every tensor that
-/// does not fit. Where no adapter is in it, those of the model keep their
-/// values.
+/// does not fit; unless `is_strict`, a warning does, and what does not fit keeps
+/// its value. Where no adapter is in it, those of the model keep their values.
 LoadedWeights load_weights(
     const module::Model& model,
     parallel::ParameterEngine& engine,
     const std::filesystem::path& path,
-    const checkpoint::FileSystem& files = checkpoint::real_file_system());
+    const checkpoint::FileSystem& files = checkpoint::real_file_system(),
+    bool is_strict = true);
 
 /// Parameters, with or without those of adapters, and buffers of an open
 /// checkpoint.
 void load_model_tensors(const checkpoint::CheckpointReader& reader,
                         const module::ModuleTree& tree,
                         parallel::ParameterEngine& engine,
-                        bool has_adapters = true);
+                        bool has_adapters = true,
+                        bool is_strict = true);
 
 /// This rank's part of a stored tensor into a master-shaped one, and no more.
 void read_part(const checkpoint::CheckpointReader& reader,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What goes into a checkpoint is the logical tensor, and what comes out of one
 // that does not fit is a list of everything that does not.
+#include <ATen/core/grad_mode.h>
 #include <catch2/catch.hpp>
 
 #include "core/checkpoint/checkpoint_reader.h"
@@ -9,10 +10,55 @@
 #include "core/train/tensor_bytes.h"
 #include "core/train/weights.h"
 #include "tests/cases/small_run.h"
+#include "tests/unit/core/observe/captured_log.h"
 
 namespace titan::cases {
 
 using Catch::Contains;
+
+namespace {
+
+void load_leniently(train::Training& training,
+                    const std::filesystem::path& path) {
+  train::load_weights(*training.model,
+                      *training.engine,
+                      path,
+                      checkpoint::real_file_system(),
+                      false);
+}
+
+// `three`: without the first parameter, with another shape of norm.weight.
+// `prefixed`: nothing fits.
+void check_lenient(train::Training& training,
+                   const std::filesystem::path& three,
+                   const std::filesystem::path& prefixed) {
+  const at::NoGradGuard no_grad;
+  parallel::ParameterEngine& engine = *training.engine;
+  const auto& parts = engine.parts();
+  std::vector<at::Tensor> saved;
+  for (const auto& part : parts) {
+    saved.push_back(engine.master(part).clone());
+    engine.master(part).fill_(7);
+  }
+  const test::CapturedLog log;
+  load_leniently(training, three);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const bool is_left = i == 0 || parts[i].parameter->fqn == "norm.weight";
+    const at::Tensor expected = is_left ? at::full_like(saved[i], 7) : saved[i];
+    INFO(parts[i].parameter->fqn);
+    CHECK(at::equal(engine.master(parts[i]), expected));
+  }
+  CHECK_THAT(
+      log.lines.at(0),
+      Contains(text(
+          "loaded ", parts.size() - 2, " of ", parts.size(), " parameters")) &&
+          Contains("missing: 1") && Contains("of another shape: 1") &&
+          Contains("unexpected: 1"));
+  CHECK_THROWS_WITH(load_leniently(training, prefixed),
+                    Contains("got none that fits"));
+}
+
+}  // namespace
 
 // Case CKP-18.
 TEST_CASE("views are stored as the tensors that they show") {
@@ -93,6 +139,7 @@ TEST_CASE("a checkpoint of another model lists all that does not fit") {
                  load(prefixed),
                  Contains(text("missing: ", engine.parts().size())) &&
                      Contains("unexpected: ") && Contains("\n    module."));
+             check_lenient(training, three, prefixed);
            });
 }
 

@@ -3,6 +3,7 @@
 // exported folder holds.
 #include <set>
 
+#include <ATen/core/grad_mode.h>
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -250,6 +251,23 @@ TEST_CASE("a folder of other names lists all that does not fit",
           Contains("of another type: 1\n    model.layers.0.mlp.up_proj.weight "
                    "type: expected floating point, got I8") &&
           Contains("unexpected: 1\n    extra"));
+
+  golden::HfCase lenient(
+      write_case(folder.path() / "some", "llama3_bias", wrong), "fp32");
+  const at::NoGradGuard no_grad;
+  const auto value_of = [&](const std::string& fqn) {
+    for (const parallel::LocalPart& part : lenient.engine->parts())
+      if (part.parameter->fqn == fqn) return lenient.engine->master(part);
+    return at::Tensor();
+  };
+  for (const parallel::LocalPart& part : lenient.engine->parts())
+    lenient.engine->master(part).fill_(7);
+  lenient.load(false);
+  CHECK(value_of("norm.weight").eq(7).all().item<bool>());
+  CHECK(value_of("lm_head.weight").eq(7).all().item<bool>());
+  CHECK(value_of("layers.0.feed_forward.w3.weight").eq(7).all().item<bool>());
+  CHECK(at::equal(value_of("layers.0.feed_forward.w1.weight"),
+                  weights.at("model.layers.0.mlp.gate_proj.weight")));
 }
 
 // Case CKP-21.

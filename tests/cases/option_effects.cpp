@@ -264,6 +264,7 @@ std::vector<OptionEffect> machine_effects() {
        {"checkpoint.content=model", "checkpoint.dtype=bf16"}},
       {"checkpoint.resume", {}, {"checkpoint.resume=false"}},
       {"checkpoint.initial", {}, {"checkpoint.initial=$DIR/none"}},
+      {"checkpoint.strict", {}, {"checkpoint.strict=false"}},
       {"checkpoint.storage.use", {}, {"checkpoint.storage.use=titan.nowhere"}},
       {"checkpoint.storage.config", {}, {"checkpoint.storage.config.bucket=b"}},
       {"checkpoint.export_hf", {}, {"checkpoint.export_hf=true"}},

@@ -97,7 +97,10 @@ class HfCase {
         model->tree(), plan_, *engine, mesh_);
   }
 
-  void load() { train::load_weights(*model, *engine, folder_); }
+  void load(bool is_strict = true) {
+    train::load_weights(
+        *model, *engine, folder_, checkpoint::real_file_system(), is_strict);
+  }
 
   at::Tensor logits() {
     const at::Tensor ids =

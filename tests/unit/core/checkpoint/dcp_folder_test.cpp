@@ -9,6 +9,7 @@
 
 #include "core/checkpoint/cast.h"
 #include "core/checkpoint/decode.h"
+#include "core/checkpoint/torch_file.h"
 #include "tests/unit/core/checkpoint/temporary_folder.h"
 
 using namespace titan::checkpoint;
@@ -47,6 +48,40 @@ TEST_CASE("tensors in chunks are put together", "[unit]") {
     counting[i] = static_cast<double>(i);
   CHECK(values.at("rows") == counting);
   CHECK(values.at("grid") == counting);
+}
+
+TEST_CASE("written distributed checkpoint is read back, every type", "[unit]") {
+  const TorchFile types(kFixtures / "types.pt");
+  std::vector<TensorSource> sources;
+  for (const StridedTensor& tensor : types.content().tensors)
+    sources.push_back({tensor.spec, [&tensor](const ByteSink& sink) {
+                         read_elements(tensor, sink);
+                       }});
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "deep" / "out";
+  write_dcp_folder(real_file_system(), path, sources);
+  const auto written = dcp_sources(path);
+  REQUIRE(written.size() == sources.size());
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    CHECK(written[i].spec.name == sources[i].spec.name);
+    CHECK(written[i].spec.dtype == sources[i].spec.dtype);
+    CHECK(written[i].spec.shape == sources[i].spec.shape);
+    CHECK(collect_bytes(written[i]) == collect_bytes(sources[i]));
+  }
+  CHECK_THROWS_WITH(write_dcp_folder(real_file_system(), path, sources),
+                    Contains("expected a path that does not exist"));
+}
+
+// Byte for byte what check_dcp.py has loaded with PyTorch.
+TEST_CASE("written distributed checkpoint is the one that PyTorch read",
+          "[unit]") {
+  const TemporaryFolder folder;
+  write_dcp_folder(real_file_system(),
+                   folder.path() / "out",
+                   dcp_sources(kFixtures / "dcp_sharded"));
+  for (const char* const name : {".metadata", "__0_0.distcp"})
+    CHECK(get_file(folder.path() / "out" / name) ==
+          get_file(kFixtures / "dcp_written" / name));
 }
 
 TEST_CASE("damaged distributed checkpoint is refused", "[unit]") {
