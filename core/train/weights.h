@@ -25,8 +25,9 @@ struct LoadedWeights {
 /// good one of a folder of them, a Hugging Face folder, or what `titan convert
 /// --to titan-weights` wrote, told apart by what is in it. `files` other than
 /// the file system hold Titan checkpoints. UserError lists every tensor that
-/// does not fit; unless `is_strict`, a warning does, and what does not fit keeps
-/// its value. Where no adapter is in it, those of the model keep their values.
+/// does not fit; unless `is_strict`, a warning does, and what does not fit
+/// keeps its value. Where no adapter is in it, those of the model keep their
+/// values.
 LoadedWeights load_weights(
     const module::Model& model,
     parallel::ParameterEngine& engine,
