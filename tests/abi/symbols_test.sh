@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# symbols_test.sh DIR: the plugins of DIR keep to the ABI's symbols, and their two
+# Case PLG-09. symbols_test.sh DIR: the plugins of DIR keep to the ABI's symbols, and their two
 # ELF notes survive strip.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)

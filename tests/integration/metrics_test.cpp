@@ -85,6 +85,7 @@ TEST_CASE("--json prints one object per logged step", "[integration]") {
   CHECK(final.at("train_loss").get<double>() == last_loss);
 }
 
+// Case UX-03.
 TEST_CASE("twenty steps without a target in a row are an error",
           "[integration]") {
   const TinyRun run;

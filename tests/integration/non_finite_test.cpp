@@ -49,6 +49,7 @@ fs::path poisoned_weights(const TinyRun& run, const std::string& name) {
 
 }  // namespace
 
+// Case UX-04.
 TEST_CASE("a step that is not finite stops before the update and is replayable",
           "[integration]") {
   const TinyRun run;

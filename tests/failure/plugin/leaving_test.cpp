@@ -28,6 +28,7 @@ int exit_code_of(const std::string& mode) {
 
 }  // namespace
 
+// Case PLG-05.
 TEST_CASE("the exit code is the work's, whatever plugins are mapped",
           "[failure]") {
   CHECK(exit_code_of("normal") == 0);

@@ -54,6 +54,7 @@ TEST_CASE("a good plugin loads and its table works", "[unit]") {
   CHECK(plan == "{}");
 }
 
+// Case PLG-03.
 TEST_CASE("every way to be wrong has its own code and words", "[unit]") {
   const auto bad = GENERATE(values<BadPlugin>({
       {"no_note", Code::kNoNote, "expected an ELF note of owner TITAN"},
@@ -103,6 +104,7 @@ TEST_CASE("an entry that never returns is ended by the time limit", "[unit]") {
   CHECK_THAT(caught.text, Catch::Contains("no answer after 100 ms"));
 }
 
+// Case PLG-01.
 TEST_CASE("a plugin of another string ABI is refused with both settings",
           "[unit]") {
   const Caught caught = load_failure(test_plugin("other_string"));
@@ -119,6 +121,7 @@ TEST_CASE("a plugin of another string ABI is refused with both settings",
   CHECK(registry.load(test_plugin("other_string"))->name == "test.good");
 }
 
+// Case PLG-07.
 TEST_CASE("two plugins with the same exported names each see their own",
           "[unit]") {
   const TemporaryFolder folder;

@@ -56,6 +56,7 @@ std::vector<std::string> names(const SearchResult& result) {
 
 }  // namespace
 
+// Case PLG-04.
 TEST_CASE("search goes from the explicit path to the built-in folders",
           "[unit]") {
   const Machine machine;
@@ -89,6 +90,7 @@ TEST_CASE("search goes from the explicit path to the built-in folders",
         std::vector<std::string>{"e.so", "f.so"});
 }
 
+// Case PLG-04.
 TEST_CASE("search takes no bare name and nothing relative to nowhere",
           "[unit]") {
   const Machine machine;
@@ -102,6 +104,7 @@ TEST_CASE("search takes no bare name and nothing relative to nowhere",
   CHECK(caught.code == Code::kNotFound);
 }
 
+// Case PLG-04.
 TEST_CASE("two files of one level with one id are ambiguous, both are named",
           "[unit]") {
   const Machine machine;
@@ -174,6 +177,7 @@ TEST_CASE("a plugin found by search may not take a built-in's id", "[unit]") {
         State::kShadowed);
 }
 
+// Case PLG-04.
 TEST_CASE("an id that is not loaded comes with the file that has it",
           "[unit]") {
   const Machine machine;
