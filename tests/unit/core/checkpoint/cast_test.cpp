@@ -156,5 +156,7 @@ TEST_CASE("half a gigabyte is cast in 64 MiB of memory", "[unit]") {
   CHECK(files.written_bytes > 250'000'000);
   CHECK(files.written_bytes < 250'001'000);
   CHECK(before_kib > 0);
+#ifndef __SANITIZE_THREAD__  // whose shadow is four times what is touched
   CHECK(files.peak_kib - before_kib < 64 * 1024);
+#endif
 }
