@@ -379,7 +379,7 @@ AtenOp* resolve(std::string_view name) {
                    name);
   std::unique_lock lock(table.mutex);
   auto& op = table.ops[std::string(name)];
-  if (!op) op.reset(new AtenOp{std::string(name), *handle});
+  if (!op) op = std::make_unique<AtenOp>(AtenOp{std::string(name), *handle});
   return op.get();
 }
 

@@ -20,6 +20,7 @@ titan_stream stream_of(const at::Device& device) {
   titan_stream stream{};
   stream.struct_size = sizeof(stream);
   stream.device_type = static_cast<int32_t>(device.type());
+  // NOLINTNEXTLINE(bugprone-signed-char-misuse): -1 is no index.
   stream.device_index = device.index();
   if (!device.is_cpu()) {
     const c10::impl::VirtualGuardImpl guard(device.type());

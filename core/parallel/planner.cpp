@@ -190,7 +190,7 @@ std::string run_planner(const plugin::Component& component,
 Json read_answer(const plugin::Component& component,
                  std::string_view phase,
                  const std::string& answer) {
-  const Json json = Json::parse(answer, nullptr, false);
+  Json json = Json::parse(answer, nullptr, false);
   TITAN_USER_CHECK(json.is_object(),
                    "[plugin ",
                    component.id,

@@ -54,7 +54,7 @@ std::string explicit_file(const std::string& path,
 SearchFolder folder(Level level,
                     const std::string& path,
                     const std::string& relative_to) {
-  const std::string absolute = absolute_or_empty(path, relative_to);
+  std::string absolute = absolute_or_empty(path, relative_to);
   if (absolute.empty())
     return {level,
             path,

@@ -146,7 +146,8 @@ bool JsonNode::boolean_or(bool otherwise) const {
 }
 
 std::string JsonNode::string_or(std::string otherwise) const {
-  return is_null() ? std::move(otherwise) : string();
+  if (is_null()) return otherwise;
+  return string();
 }
 
 std::string JsonNode::type() const {

@@ -150,7 +150,7 @@ at::Tensor rotate_by_ops(const at::Tensor& x_TNH,
       x_TNH.narrow(2, 0, rotary_dim).to(table.cos_PR2.scalar_type());
   const auto rotate_pairs =
       pairs == RopePairs::kAdjacent ? rotate_adjacent : rotate_halves;
-  const at::Tensor turned =
+  at::Tensor turned =
       rotate_pairs(x_TNR, cos_T1R, sin_T1R).to(x_TNH.scalar_type());
   if (rest == 0) return turned;
   return at::cat({turned, x_TNH.narrow(2, rotary_dim, rest)}, 2);

@@ -180,7 +180,7 @@ RopeTable rope_table(const Attributes& attributes,
       found = &entry;
   }
   if (found && found->table.cos_PR2.size(0) >= rows) return found->table;
-  const RopeTable made =
+  RopeTable made =
       make_table(rope_frequencies(attributes, rotary_dim), rows, dtype, device);
   if (found) {
     found->table = made;  // holders of the shorter one keep theirs
