@@ -58,7 +58,7 @@ class SourceIndex {
 };
 
 at::Tensor tensor_from(const TensorSource& source) {
-  const at::Tensor tensor =
+  at::Tensor tensor =
       at::empty(source.spec.shape, tensor_dtype(source.spec.dtype));
   auto* at_byte = static_cast<std::byte*>(tensor.data_ptr());
   source.bytes([&](std::span<const std::byte> piece) {

@@ -103,7 +103,7 @@ RunSaver::RunSaver(Training& training,
       files_(files),
       folder_(std::move(folder)),
       record_(std::move(record)),
-      options_(std::move(options)),
+      options_(options),
       saver_(files, options_.saver) {}
 
 RunSaver::~RunSaver() {

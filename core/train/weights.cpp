@@ -66,7 +66,7 @@ Names checkpoint_names(const checkpoint::CheckpointReader& reader,
                        bool has_adapters,
                        bool is_strict) {
   WeightFaults faults;
-  const Names names = fitting_names(
+  Names names = fitting_names(
       tree,
       has_adapters,
       [&](const std::string& name) { return reader.find("model", name); },
@@ -155,7 +155,7 @@ Names titan_names(const module::Model& model,
                   bool has_adapters,
                   bool is_strict) {
   WeightFaults faults;
-  const Names names = fitting_names(
+  Names names = fitting_names(
       model.tree(),
       has_adapters,
       [&](const std::string& name) { return folder.find(name); },

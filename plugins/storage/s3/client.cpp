@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <titan/sdk/error.hpp>
+#include <titan/text.h>
 
 #include "plugins/storage/s3/xml.h"
 
@@ -173,7 +174,7 @@ std::vector<std::string> Client::signed_headers(const Request& request) const {
         settings_.credentials.session_token;
   std::vector<std::string> lines;
   for (const auto& [name, value] : to_sign.headers)
-    lines.push_back(name + ": " + value);
+    lines.push_back(text(name, ": ", value));
   if (!settings_.credentials.access_key.empty())
     lines.push_back("authorization: " +
                     authorization(to_sign, scope, settings_.credentials));
