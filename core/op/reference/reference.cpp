@@ -15,8 +15,13 @@ std::vector<OpSpec> first_party_ops() {
   ops.push_back(cross_entropy_spec());
   ops.push_back(embedding_spec());
   ops.push_back(fused_linear_cross_entropy_spec());
+  ops.push_back(grouped_linear_spec());
   ops.push_back(layer_norm_spec());
   ops.push_back(linear_spec());
+  ops.push_back(moe_balance_loss_spec());
+  ops.push_back(moe_combine_spec());
+  ops.push_back(moe_dispatch_spec());
+  ops.push_back(moe_router_spec());
   ops.push_back(rms_norm_spec());
   ops.push_back(rope_complex_spec());
   ops.push_back(rope_cos_sin_spec());

@@ -7,6 +7,8 @@
 
 #include <ATen/ATen.h>
 
+#include "tests/unit/core/op/moe_formulas.h"
+
 namespace titan::op::test {
 namespace {
 
@@ -194,6 +196,8 @@ Tensors formula(const OpSpec& spec,
                 const Attributes& attributes,
                 const Tensors& inputs) {
   const std::string name = spec.name();
+  if (const Formula of_experts = moe_formula(name); of_experts != nullptr)
+    return of_experts(attributes, inputs);
   if (name == "rope_complex") return rope_formula(attributes, inputs, true);
   if (name == "rope_cos_sin") return rope_formula(attributes, inputs, false);
   static const std::map<std::string,

@@ -50,9 +50,12 @@ Run differentiate(const OpSpec& spec,
                   const Tensors& outputs,
                   const Tensors& inputs) {
   Run run;
-  Tensors grad_outputs, wanted;
-  for (const at::Tensor& output : outputs)
-    grad_outputs.push_back(upstream(output));
+  Tensors differentiable, grad_outputs, wanted;
+  for (size_t i = 0; i < spec.outputs.size(); ++i) {
+    if (!spec.outputs[i].is_differentiable) continue;
+    differentiable.push_back(outputs[i]);
+    grad_outputs.push_back(upstream(outputs[i]));
+  }
   for (size_t i = 0; i < inputs.size(); ++i)
     if (spec.inputs[i].is_differentiable && inputs[i].defined() &&
         inputs[i].requires_grad())
@@ -60,7 +63,7 @@ Run differentiate(const OpSpec& spec,
   run.outputs = outputs;
   if (!wanted.empty())
     run.grads = torch::autograd::grad(
-        outputs, wanted, grad_outputs, std::nullopt, false, true);
+        differentiable, wanted, grad_outputs, std::nullopt, false, true);
   for (size_t i = 0; i < run.grads.size(); ++i)
     if (!run.grads[i].defined()) run.grads[i] = at::zeros_like(wanted[i]);
   return run;
