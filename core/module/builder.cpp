@@ -61,7 +61,7 @@ int32_t add_module(titan_builder* builder,
     Module& module = tree_of(builder).add_module(module_of(parent), view(name));
     // The caller's description may live on its stack: keep a copy.
     module.class_label = view(code->name);
-    titan_module_class kept = *code;
+    titan_module_class kept = copy_class(*code);
     kept.name = plugin::abi_str(module.class_label);
     module.code = std::make_unique<const titan_module_class>(kept);
     module.self = self;

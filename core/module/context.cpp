@@ -259,6 +259,21 @@ int32_t add_metric(titan_context* context,
   });
 }
 
+int32_t set_buffer(titan_context* context,
+                   titan_buffer* buffer,
+                   titan_tensor value,
+                   titan_error* error) {
+  return guard_call(error, [&] {
+    const auto& set = *reinterpret_cast<const Buffer*>(buffer);
+    TITAN_USER_CHECK(context_of(context).is_after_step(),
+                     "[model ",
+                     set.fqn,
+                     "] set: expected a call from after_step, got one while a "
+                     "step runs. Use accumulate.");
+    context_of(context).buffers().set(set, op::borrow(value));
+  });
+}
+
 }  // namespace
 
 int32_t invoke_site(titan_context* context,
@@ -290,6 +305,7 @@ const titan_context_api& context_api() {
       .accumulate = accumulate,
       .add_loss = add_loss,
       .add_metric = add_metric,
+      .set_buffer = set_buffer,
   };
   return api;
 }

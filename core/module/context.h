@@ -48,6 +48,8 @@ class BufferSource {
   virtual ~BufferSource() = default;
   virtual at::Tensor value(const Buffer& buffer) = 0;
   virtual void accumulate(const Buffer& buffer, const at::Tensor& value) = 0;
+  /// Replaces the value; at the step boundary only.
+  virtual void set(const Buffer& buffer, const at::Tensor& value) = 0;
 };
 
 /// What happens around modules under tensor and context parallelism. The plan
@@ -96,6 +98,9 @@ class Context {
   /// were counted in the first.
   void set_recompute(bool is_recompute) { is_recompute_ = is_recompute; }
   bool is_recompute() const { return is_recompute_; }
+  /// While modules' after_step run: only then buffers may be set.
+  void set_after_step(bool is_after_step) { is_after_step_ = is_after_step; }
+  bool is_after_step() const { return is_after_step_; }
   /// Called with every leaf's and op's first output: the search for the first
   /// non-finite value, digests. Observers never change values.
   using Observer =
@@ -128,6 +133,7 @@ class Context {
   ParameterSource& parameters_;
   int32_t mode_;
   bool is_recompute_ = false;
+  bool is_after_step_ = false;
   const BatchTensors* batch_ = nullptr;
   BufferSource* buffers_ = nullptr;
   Transitions* transitions_ = nullptr;

@@ -112,7 +112,7 @@ int32_t adapt(titan_builder* builder,
                      "which the host fuses with the loss");
     auto adapter = std::make_unique<Adapter>();
     adapter->label = view(spec->code->name);
-    adapter->code = *spec->code;
+    adapter->code = copy_class(*spec->code);
     adapter->code.name = plugin::abi_str(adapter->label);
     adapter->self = spec->self;
     adapter->derives = (spec->flags & TITAN_ADAPTER_DERIVES) != 0;

@@ -2,6 +2,7 @@
 #include "core/module/tree.h"
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 
 #include <titan/error.h>
@@ -27,6 +28,15 @@ void check_name(const Module& parent, std::string_view name) {
 }
 
 }  // namespace
+
+titan_module_class copy_class(const titan_module_class& code) {
+  titan_module_class out{};
+  std::memcpy(&out,
+              &code,
+              std::min<size_t>(code.struct_size, sizeof(titan_module_class)));
+  out.struct_size = sizeof(titan_module_class);
+  return out;
+}
 
 int64_t Parameter::num_elements() const {
   int64_t count = 1;

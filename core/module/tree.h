@@ -80,6 +80,9 @@ struct Adapter {
   std::vector<Parameter*> parameters;  // in the order they were added
 };
 
+/// A class as its plugin knew it: fields that came later are null.
+titan_module_class copy_class(const titan_module_class& code);
+
 /// A composite (class with code), a leaf (one op and its parameters) or a plain
 /// container.
 struct Module {

@@ -20,17 +20,6 @@ bool has(const Buffer& buffer, uint32_t flag) {
   return (buffer.flags & flag) != 0;
 }
 
-bool is_inside(const Buffer& buffer, const std::string& item) {
-  return buffer.fqn.starts_with(item + ".");
-}
-
-bool is_inside_any(const Buffer& buffer,
-                   const std::vector<std::string>& items) {
-  return std::any_of(items.begin(), items.end(), [&](const std::string& item) {
-    return is_inside(buffer, item);
-  });
-}
-
 at::Tensor first_value(const Buffer& buffer, at::ScalarType compute) {
   const auto dtype = buffer.dtype == TITAN_DTYPE_COMPUTE
                          ? compute
@@ -69,6 +58,20 @@ void reduce(const Buffer& buffer, at::Tensor& pending, dist::Group& group) {
   }
 }
 
+void check_shape(const BufferStore::Entry& entry,
+                 std::string_view verb,
+                 const at::Tensor& value) {
+  TITAN_USER_CHECK(value.sizes() == entry.value.sizes(),
+                   "[model ",
+                   entry.buffer->fqn,
+                   "] ",
+                   verb,
+                   ": expected shape ",
+                   entry.value.sizes(),
+                   ", got ",
+                   value.sizes());
+}
+
 void merge(const Buffer& buffer, at::Tensor& value, const at::Tensor& more) {
   if (has(buffer, TITAN_BUFFER_MAX)) {
     at::maximum_out(value, value, more);
@@ -79,8 +82,12 @@ void merge(const Buffer& buffer, at::Tensor& value, const at::Tensor& more) {
 
 }  // namespace
 
-bool BufferStore::Entry::is_saved() const {
+bool BufferStore::Entry::is_changing() const {
   return has(*buffer, TITAN_BUFFER_PERSISTENT | TITAN_BUFFER_STATISTIC);
+}
+
+bool BufferStore::Entry::is_saved() const {
+  return is_changing() && !has(*buffer, TITAN_BUFFER_UNSAVED);
 }
 
 BufferStore::BufferStore(const module::ModuleTree& tree,
@@ -88,8 +95,8 @@ BufferStore::BufferStore(const module::ModuleTree& tree,
                          at::ScalarType compute) {
   const std::vector<std::string> all_items = item_names(tree);
   for (const auto& buffer : tree.buffers()) {
-    const bool is_shared = !is_inside_any(*buffer, all_items);
-    if (!is_shared && !is_inside_any(*buffer, stage_items)) continue;
+    const bool is_shared = !is_inside_any(buffer->fqn, all_items);
+    if (!is_shared && !is_inside_any(buffer->fqn, stage_items)) continue;
     entries_.push_back(
         {buffer.get(), first_value(*buffer, compute), {}, is_shared});
   }
@@ -114,24 +121,30 @@ at::Tensor BufferStore::value(const Buffer& buffer) {
 void BufferStore::accumulate(const Buffer& buffer, const at::Tensor& value) {
   at::NoGradGuard no_grad;
   Entry& entry = find(buffer);
-  TITAN_USER_CHECK(entry.is_saved(),
+  TITAN_USER_CHECK(entry.is_changing(),
                    "[model ",
                    buffer.fqn,
                    "] accumulate: expected a persistent buffer or a statistic, "
                    "got a constant");
-  TITAN_USER_CHECK(value.sizes() == entry.value.sizes(),
-                   "[model ",
-                   buffer.fqn,
-                   "] accumulate: expected shape ",
-                   entry.value.sizes(),
-                   ", got ",
-                   value.sizes());
+  check_shape(entry, "accumulate", value);
   const at::Tensor more = value.detach().to(entry.value.scalar_type());
   if (has(buffer, TITAN_BUFFER_LAST) || !entry.pending.defined()) {
     entry.pending = more.clone();
   } else {
     merge(buffer, entry.pending, more);
   }
+}
+
+void BufferStore::set(const Buffer& buffer, const at::Tensor& value) {
+  at::NoGradGuard no_grad;
+  Entry& entry = find(buffer);
+  TITAN_USER_CHECK(has(buffer, TITAN_BUFFER_PERSISTENT),
+                   "[model ",
+                   buffer.fqn,
+                   "] set: expected a persistent buffer, got a ",
+                   entry.is_changing() ? "statistic" : "constant");
+  check_shape(entry, "set", value);
+  entry.value.copy_(value);
 }
 
 void BufferStore::discard() {
@@ -141,7 +154,7 @@ void BufferStore::discard() {
 void BufferStore::commit(const dist::Mesh& mesh) {
   at::NoGradGuard no_grad;
   for (Entry& entry : entries_) {
-    if (!entry.is_saved()) continue;
+    if (!entry.is_changing()) continue;
     const Buffer& buffer = *entry.buffer;
     if (has(buffer, TITAN_BUFFER_LAST)) {
       TITAN_USER_CHECK(!entry.is_shared || mesh.size("pp") == 1,

@@ -25,7 +25,10 @@ class BufferStore final : public module::BufferSource {
     at::Tensor pending;      // of the running step; undefined = nothing added
     bool is_shared = false;  // in no item: every stage has it
 
-    /// Is it in checkpoints? A statistic too: the next step may read it.
+    /// May the step add to it?
+    bool is_changing() const;
+    /// Is it in checkpoints? A statistic too: the next step may read it, unless
+    /// the model says that none does.
     bool is_saved() const;
   };
 
@@ -45,6 +48,9 @@ class BufferStore final : public module::BufferSource {
   /// value of another shape.
   void accumulate(const module::Buffer& buffer,
                   const at::Tensor& value) override;
+  /// Replaces the value. UserError unless the buffer is persistent and `value`
+  /// has its shape.
+  void set(const module::Buffer& buffer, const at::Tensor& value) override;
 
   /// Forgets what the running step added: the step was not taken.
   void discard();

@@ -17,6 +17,7 @@
 #include "core/observe/spans.h"
 #include "core/op/catalogue.h"
 #include "core/parallel/stage_link.h"
+#include "core/plugin/abi_call.h"
 
 namespace titan::parallel {
 namespace {
@@ -476,6 +477,26 @@ StageResult Executor::train(const std::vector<BatchTensors>& microbatches,
     }
   }
   return std::exchange(result_, {});
+}
+
+void Executor::after_step() {
+  at::NoGradGuard no_grad;
+  Context context(engine_, TITAN_MODE_TRAIN);
+  context.set_buffers(&engine_.buffers());
+  context.set_after_step(true);
+  std::vector<std::string> mine;
+  for (const StageItem& item : parts_.items) mine.push_back(item.name);
+  const std::vector<std::string> all = item_names(tree_);
+  for (const auto& module : tree_.modules()) {
+    if (module->code == nullptr || module->code->after_step == nullptr)
+      continue;
+    if (is_inside_any(module->fqn, all) && !is_inside_any(module->fqn, mine))
+      continue;
+    titan_error error = plugin::make_error();
+    const int32_t status =
+        module->code->after_step(module->self, context.as_abi(), &error);
+    plugin::check_call(status, error, module->fqn);
+  }
 }
 
 at::Tensor Executor::evaluate(const BatchTensors& batch) {

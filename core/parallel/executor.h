@@ -54,6 +54,10 @@ class Executor {
   StageResult train(const std::vector<module::BatchTensors>& microbatches,
                     const std::map<std::string, double>& normalisers);
 
+  /// The step was taken and its buffers are committed: calls after_step of this
+  /// stage's modules, and of those in no item, in tree order.
+  void after_step();
+
   /// Forward only, without gradients: loss_sum of one microbatch.
   at::Tensor evaluate(const module::BatchTensors& batch);
 

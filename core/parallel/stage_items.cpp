@@ -157,6 +157,13 @@ std::vector<std::string> tower_item_names(const ModuleTree& tree) {
   return names;
 }
 
+bool is_inside_any(const std::string& fqn,
+                   const std::vector<std::string>& items) {
+  return std::any_of(items.begin(), items.end(), [&](const std::string& item) {
+    return fqn == item || fqn.starts_with(item + ".");
+  });
+}
+
 std::vector<std::string> item_names(const ModuleTree& tree) {
   std::vector<std::string> names = tower_item_names(tree);
   for (const Item& item : tree.root_sequence().items)

@@ -15,6 +15,9 @@ namespace titan::parallel {
 
 /// FQNs of all items of a model in order of execution, the output head last.
 std::vector<std::string> item_names(const module::ModuleTree& tree);
+/// Is `fqn`, of a module, parameter or buffer, that of an item or inside one?
+bool is_inside_any(const std::string& fqn,
+                   const std::vector<std::string>& items);
 /// Those of towers: they stay on the first stage.
 std::vector<std::string> tower_item_names(const module::ModuleTree& tree);
 

@@ -51,6 +51,7 @@ void update(Training& training, const StepReport& report) {
   if (training.ema) training.ema->update(report.step);
   training.engine->invalidate();
   training.engine->buffers().commit(training.mesh);
+  training.executor->after_step();
 }
 
 void count_steps_without_targets(Training& training, const StepReport& report) {

@@ -15,6 +15,7 @@
 #ifndef TITAN_ABI_H_
 #define TITAN_ABI_H_
 
+#include "abi/context.h"
 #include "abi/dataset.h"
 #include "abi/host.h"
 #include "abi/kernel.h"

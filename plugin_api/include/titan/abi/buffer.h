@@ -18,5 +18,8 @@
 #define TITAN_BUFFER_LAST 8u
 /* Reduced over tensor-parallel ranks too: each counts its part (heads). */
 #define TITAN_BUFFER_OVER_TENSOR 16u
+/* Of a statistic: not in checkpoints. It is read in after_step (model.h) or for
+ * display; forward must not, or a resumed run would differ. */
+#define TITAN_BUFFER_UNSAVED 32u
 
 #endif /* TITAN_ABI_BUFFER_H_ */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kind titan.model/1, the builder and the context. The host owns the module
- * tree, every parameter and every buffer; the plugin describes them once and
- * then computes, item by item. */
+/* Kind titan.model/1 and the builder. The host owns the module tree, every
+ * parameter and every buffer; the plugin describes them once and then computes,
+ * item by item (context.h). */
 #ifndef TITAN_ABI_MODEL_H_
 #define TITAN_ABI_MODEL_H_
 
 #include "buffer.h"
+#include "context.h"
 #include "host.h"
 #include "types.h"
 
@@ -58,6 +59,12 @@ typedef struct titan_module_class {
                      titan_tensor* out, /* new references */
                      uint32_t num_out,
                      titan_error*);
+  /* May be null. Called on every rank that has the module, once for each step
+   * that was taken, when the optimizer is done and buffers hold what the step
+   * gave, reduced over ranks: the place to derive a buffer from others (an
+   * expert bias from counts) with context `buffer` and `set_buffer`. There is
+   * no batch and no gradient. */
+  int32_t (*after_step)(void* self, titan_context*, titan_error*);
 } titan_module_class;
 
 /* One step of a sequence: a module whose inputs are the carry of the item
@@ -166,67 +173,6 @@ typedef struct titan_builder_api {
                      uint64_t size,
                      titan_error*);
 } titan_builder_api;
-
-#define TITAN_MODE_TRAIN 0
-#define TITAN_MODE_EVAL 1
-#define TITAN_MODE_PREFILL 2
-#define TITAN_MODE_DECODE 3
-
-/* During forward. [thread: the rank's] */
-typedef struct titan_context_api {
-  uint32_t struct_size;
-  uint32_t reserved;
-  int32_t (*mode)(titan_context*);
-  /* Batch fields: tokens [T], labels [T], loss_weight [T], doc_id [T],
-   * cu_seqlens [S+1], positions [T] or [T,3], global_index [T], and named
-   * extras (pixel_values, timestep, ...). New reference. */
-  int32_t (*batch)(titan_context*,
-                   titan_str name,
-                   titan_tensor* out,
-                   titan_error*);
-  int32_t (*has_batch)(titan_context*, titan_str name);
-  /* Output of another sequence named in the item's side_inputs. */
-  int32_t (*side_input)(titan_context*,
-                        titan_str name,
-                        titan_tensor* out,
-                        titan_error*);
-  /* Runs a module (an override may stand in its place). */
-  int32_t (*call)(titan_context*,
-                  titan_module*,
-                  const titan_tensor* in,
-                  uint32_t num_in,
-                  titan_tensor* out,
-                  uint32_t num_out,
-                  titan_error*);
-  /* The whole parameter in compute dtype (local under tensor parallelism). */
-  int32_t (*parameter)(titan_context*,
-                       titan_parameter*,
-                       titan_tensor* out,
-                       titan_error*);
-  int32_t (*buffer)(titan_context*,
-                    titan_buffer*,
-                    titan_tensor* out,
-                    titan_error*);
-  /* Adds `value` to what the running step leaves in the buffer (see
-   * TITAN_BUFFER_...); in training only, once under recompute. */
-  int32_t (*accumulate)(titan_context*,
-                        titan_buffer*,
-                        titan_tensor value,
-                        titan_error*);
-  /* Adds `sum` / (global count named `normaliser`) to the loss. Counts are of
-   * the whole step, over all microbatches and data ranks: "tokens" (valid
-   * targets), "all_tokens", "segments" (of cu_seqlens), "microbatches", or a
-   * named count of the batch. */
-  int32_t (*add_loss)(titan_context*,
-                      titan_str name,
-                      titan_tensor sum,
-                      titan_str normaliser,
-                      titan_error*);
-  int32_t (*add_metric)(titan_context*,
-                        titan_str name,
-                        titan_tensor value,
-                        titan_error*);
-} titan_context_api;
 
 typedef struct titan_flavor {
   uint32_t struct_size;

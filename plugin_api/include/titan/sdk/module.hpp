@@ -134,22 +134,41 @@ int32_t forward_trampoline(void* self,
   });
 }
 
+template <typename Class>
+concept HasAfterStep = requires(const Class& module, Context& ctx) {
+  module.after_step(ctx);
+};
+
+template <typename Class>
+int32_t after_step_trampoline(void* self,
+                              titan_context* context,
+                              titan_error* error) noexcept {
+  return guard(error, [&] {
+    Context ctx(context);
+    static_cast<const Class*>(self)->after_step(ctx);
+  });
+}
+
 }  // namespace detail
 
 /// Base of a composite module: `class Block : public titan::Module<Block>`.
 /// `forward(Context&, Tensor | array<Tensor, N> | vector<Tensor>...)` returns
 /// a Tensor, an array or tuple of them, or a vector (called by another module
-/// it needs `int num_outputs() const`). Neither copied nor moved: the host
-/// knows its address.
+/// it needs `int num_outputs() const`). `void after_step(Context&) const`, if
+/// there is one, is called at the end of each step, to derive buffers from
+/// others (abi/model.h). Neither copied nor moved: the host knows its address.
 template <typename Derived>
 class Module {
  public:
   /// Makes the module at `b`, which from then on names the module itself.
   Module(Build& b, std::string_view class_name) {
-    const titan_module_class description{sizeof(titan_module_class),
-                                         0,
-                                         detail::str(class_name),
-                                         detail::forward_trampoline<Derived>};
+    titan_module_class description{sizeof(titan_module_class),
+                                   0,
+                                   detail::str(class_name),
+                                   detail::forward_trampoline<Derived>,
+                                   nullptr};
+    if constexpr (detail::HasAfterStep<Derived>)
+      description.after_step = detail::after_step_trampoline<Derived>;
     detail::build_call(detail::builder().module,
                        b.builder(),
                        b.parent(),

@@ -52,7 +52,8 @@ class Adapter {
     return {sizeof(titan_module_class),
             0,
             detail::str(class_name),
-            detail::forward_trampoline<Derived>};
+            detail::forward_trampoline<Derived>,
+            nullptr};
   }
 };
 
