@@ -161,9 +161,11 @@ double relative_error(double got, double expected) {
 
 }  // namespace
 
-RecipeFolder::RecipeFolder(const std::string& model)
-    : path_(std::filesystem::temp_directory_path() /
-            text("titan_layout_", getpid())) {
+// Several stand beside each other: each has a number.
+RecipeFolder::RecipeFolder(const std::string& model) {
+  static std::atomic<int> count = 0;
+  path_ = std::filesystem::temp_directory_path() /
+          text("titan_layout_", getpid(), '_', count++);
   std::filesystem::remove_all(path_);
   std::filesystem::create_directories(path_);
   std::ofstream(recipe()) << "model: " << model << kRecipe;

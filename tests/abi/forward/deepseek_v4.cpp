@@ -12,6 +12,7 @@
 #include <titan/sdk.hpp>
 
 #include "plugins/models/layers/feed_forward.hpp"
+#include "plugins/models/layers/moe.hpp"
 
 namespace titan::deepseek_v4 {
 namespace {
@@ -360,22 +361,18 @@ class Moe : public Module<Moe> {
  public:
   Moe(Build b, const V4Config& c, int64_t layer)
       : Module(b, "deepseek_v4.moe"),
-        per_token_(c.experts_per_token),
-        num_experts_(c.num_experts),
-        route_norm_(c.route_norm),
-        route_scale_(c.route_scale),
-        gate_(b / "router" / "gate", {c.dim, c.num_experts}, kInit),
+        router_(b / "router", c.dim, router_config(c), kInit),
         experts_(b / "routed_experts",
-                 "titan.experts/1",
-                 {{"swiglu_limit", 10.0}},
-                 {{"w1_EFD", sizes(c, true), kInit, expert()},
-                  {"w2_EDF", sizes(c, false), kInit, expert()},
-                  {"w3_EFD", sizes(c, true), kInit, expert()}}),
+                 {.dim = c.dim,
+                  .hidden_dim = c.expert_dim,
+                  .num_experts = c.num_experts,
+                  .swiglu_limit = 10},
+                 {kInit, kInit, kInit}),
         shared_(b / "shared_experts", {c.dim, c.expert_dim}, kInit, kInit),
         counts_(b / "tokens_per_expert_E",
                 {c.num_experts},
                 Dtype::kF32,
-                BufferKind::kStatistic) {
+                BufferKind::kStepStatistic) {
     if (layer < c.num_hash_layers)
       table_.emplace(hash_table(b, c));
     else
@@ -386,21 +383,29 @@ class Moe : public Module<Moe> {
   }
 
   Tensor forward(Context& ctx, const Tensor& x_TD) const {
-    const Dtype real = accumulation_dtype(x_TD.dtype());
-    const Tensor score_TE = gate_(ctx, x_TD).to(real).softplus().sqrt();
-    const Tensor index_TK = choose(ctx, score_TE);
-    Tensor weight_TK = score_TE.gather(-1, index_TK);
-    if (route_norm_) weight_TK = weight_TK / (weight_TK.sum(-1, true) + 1e-20);
-    counts_.accumulate(ctx,
-                       one_hot(index_TK, num_experts_).sum({0, 1}).to(real));
-    return experts_(ctx, x_TD, index_TK, weight_TK * route_scale_) +
+    Tensor bias_E, given_TK;
+    if (table_)
+      given_TK = (*table_)(ctx).index_select(0, ctx.batch("tokens"));
+    else
+      bias_E = (*bias_)(ctx);
+    const layers::Routing to = router_(ctx, x_TD, bias_E, given_TK);
+    counts_.accumulate(ctx, to.counts_E);
+    return experts_(ctx, x_TD, to.weights_TK, to.indices_TK) +
            shared_(ctx, x_TD);
   }
 
+  void after_step(Context& ctx) const {
+    if (bias_)
+      bias_->set(ctx, layers::balanced_bias((*bias_)(ctx), counts_(ctx), 1e-3));
+  }
+
  private:
-  static std::vector<int64_t> sizes(const V4Config& c, bool is_up) {
-    return is_up ? std::vector<int64_t>{c.num_experts, c.expert_dim, c.dim}
-                 : std::vector<int64_t>{c.num_experts, c.dim, c.expert_dim};
+  static layers::RouterConfig router_config(const V4Config& c) {
+    return {.num_experts = c.num_experts,
+            .top_k = c.experts_per_token,
+            .score = "sqrt_softplus",
+            .normalise = c.route_norm,
+            .scale = c.route_scale};
   }
   /// Distinct experts per token id; a checkpoint brings its own table.
   static Buffer hash_table(const Build& b, const V4Config& c) {
@@ -415,16 +420,9 @@ class Moe : public Module<Moe> {
     table.initial<int64_t>(ids);
     return table;
   }
-  Tensor choose(Context& ctx, const Tensor& score_TE) const {
-    if (table_) return (*table_)(ctx).index_select(0, ctx.batch("tokens"));
-    return (score_TE.detach() + (*bias_)(ctx)).topk(per_token_)[1];
-  }
 
-  int64_t per_token_, num_experts_;
-  bool route_norm_;
-  double route_scale_;
-  Linear gate_;
-  Leaf experts_;
+  layers::Router router_;
+  layers::RoutedExperts experts_;
   layers::FeedForward shared_;
   Buffer counts_;
   std::optional<Buffer> table_;
