@@ -19,7 +19,7 @@ constexpr std::uint64_t kNewYear1980 = 33;       // a fixed date: same bytes
 
 void put_number(std::string& out, std::uint64_t value, int num_bytes) {
   for (int i = 0; i < num_bytes; ++i)
-    out.push_back(static_cast<char>(value >> (8 * i) & 0xff));
+    out.push_back(i < 8 ? static_cast<char>(value >> (8 * i) & 0xff) : '\0');
 }
 
 void ZipWriter::begin(std::string name) {

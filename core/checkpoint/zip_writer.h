@@ -12,7 +12,7 @@
 
 namespace titan::checkpoint {
 
-/// Appends the low `num_bytes` bytes of `value`, little-endian.
+/// Appends `num_bytes` bytes of `value`, little-endian; zeros beyond its eight.
 void put_number(std::string& out, std::uint64_t value, int num_bytes);
 
 class ZipWriter {

@@ -3,6 +3,10 @@
 // made from the spec. They are what modes on DispatchKey::Fake see and what a
 // captured graph replays. CompositeExplicitAutograd, not CompositeImplicit:
 // with the latter an op runs at the Autograd key and no mode ever sees it.
+#include <memory>
+#include <mutex>
+#include <vector>
+
 #include <ATen/ATen.h>
 #include <torch/library.h>
 
@@ -166,29 +170,37 @@ c10::OperatorHandle find_handle(const std::string& name) {
       ("titan::" + name).c_str(), "");
 }
 
+// Never destroyed: deregistration at exit would race with late nodes.
+// Reachable, so that leak checkers know it is meant.
+torch::Library& new_library() {
+  static std::mutex mutex;
+  static auto& libraries = *new std::vector<std::unique_ptr<torch::Library>>();
+  const std::lock_guard lock(mutex);
+  libraries.push_back(std::make_unique<torch::Library>(
+      torch::Library::FRAGMENT, "titan", std::nullopt, __FILE__, __LINE__));
+  return *libraries.back();
+}
+
 }  // namespace
 
 void register_with_dispatcher(RegisteredOp& op) {
-  // Leaked on purpose: deregistration at exit would race with late nodes.
-  auto* library = new torch::Library(
-      torch::Library::FRAGMENT, "titan", std::nullopt, __FILE__, __LINE__);
+  torch::Library& library = new_library();
   const std::string name = op.spec.name();
   const std::string backward_name = name + "_backward";
   const auto forward_text = forward_schema(op);
   const auto backward_text = backward_schema(op);
-  library->def(forward_text.c_str());
-  library->def(backward_text.c_str());
+  library.def(forward_text.c_str());
+  library.def(backward_text.c_str());
   const auto all_backends = c10::DispatchKey::CompositeExplicitAutograd;
-  library->impl(name.c_str(),
-                torch::dispatch(
-                    all_backends,
-                    torch::CppFunction::makeFromBoxedFunction<&run_forward>()));
-  library->impl(
-      backward_name.c_str(),
-      torch::dispatch(
-          all_backends,
-          torch::CppFunction::makeFromBoxedFunction<&run_backward>()));
-  library->impl(
+  library.impl(name.c_str(),
+               torch::dispatch(
+                   all_backends,
+                   torch::CppFunction::makeFromBoxedFunction<&run_forward>()));
+  library.impl(backward_name.c_str(),
+               torch::dispatch(
+                   all_backends,
+                   torch::CppFunction::makeFromBoxedFunction<&run_backward>()));
+  library.impl(
       name.c_str(),
       torch::dispatch(
           c10::DispatchKey::Autograd,

@@ -22,6 +22,7 @@ TEST_CASE("tensors are aligned, resize and survive as before") {
   CHECK(at::empty({0}).numel() == 0);
 }
 
+#ifndef __SANITIZE_ADDRESS__  // which keeps freed blocks back
 // glibc's posix_memalign grew the heap here: a freed block had no room for the
 // same block's worst alignment (see cpu_allocator.cpp).
 TEST_CASE("a freed block is used again for the next one of its size") {
@@ -35,5 +36,6 @@ TEST_CASE("a freed block is used again for the next one of its size") {
   }
   CHECK(places.size() <= 2);
 }
+#endif
 
 }  // namespace titan::op
