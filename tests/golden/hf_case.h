@@ -69,18 +69,19 @@ class HfCase {
          const char* precision,
          const std::string& lora = "")
       : folder_(case_folder(name)) {
-    const plugin::Component& llama = plugins().find_model_for("llama");
-    const auto& table = llama.as<titan_model_table>();
     const auto hf = config::Value::from_json(read_text(folder_ / "config.json"),
                                              "config.json");
+    const plugin::Component& found =
+        plugins().find_model_for(hf.find("model_type")->as_string());
+    const auto& table = found.as<titan_model_table>();
     model = std::make_unique<module::Model>(
         table,
-        llama.owner->host,
-        llama.owner,
-        llama.id,
+        found.owner->host,
+        found.owner,
+        found.id,
         train::complete_config(
-            llama,
-            module::config_from_hf(table, llama.owner->host, llama.id, hf)),
+            found,
+            module::config_from_hf(table, found.owner->host, found.id, hf)),
         std::make_shared<const op::KernelSelector>(plugins().kernels,
                                                    op::KernelPolicy{}));
     if (!lora.empty())

@@ -16,6 +16,12 @@ struct FeedForwardConfig {
   bool has_gate = false;  // the output times sigmoid of one number per token
 };
 
+/// Weights of one feed-forward.
+inline int64_t feed_forward_weights(const FeedForwardConfig& c) {
+  const int64_t biases = c.has_bias ? 2 * c.hidden_dim + c.dim : 0;
+  return 3 * c.dim * c.hidden_dim + biases;
+}
+
 class FeedForward : public Module<FeedForward> {
  public:
   /// `linear_init` starts w1 and the gate, `depth_init` w2 and w3.

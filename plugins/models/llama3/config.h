@@ -7,11 +7,12 @@
 
 #include <titan/sdk/config.hpp>
 
-#include "plugins/models/layers/rope.hpp"
+#include "plugins/models/layers/decoder_config.hpp"
+#include "plugins/models/layers/schema.hpp"
 
 namespace titan::llama3 {
 
-inline constexpr std::string_view kConfigSchema = R"json({
+inline constexpr std::string_view kSchemaHead = R"json({
 "type": "object", "additionalProperties": false, "properties": {
 "dim": {"type": "integer", "default": 4096, "minimum": 1,
   "description": "Model dimension"},
@@ -41,49 +42,21 @@ inline constexpr std::string_view kConfigSchema = R"json({
   "theta": {"type": "number", "default": 500000, "exclusiveMinimum": 0,
     "description": "Base of the rotary frequencies"},
   "scaling": {"type": "object", "additionalProperties": false, "properties": {
-    "type": {"type": "string", "default": "none",
-      "enum": ["none", "llama", "linear", "yarn"],
-      "description": "How frequencies are stretched to longer contexts"},
     "factor": {"type": "number", "default": 8, "minimum": 1,
       "description": "Stretch; unused with none"},
-    "low_freq_factor": {"type": "number", "default": 1, "exclusiveMinimum": 0,
-      "description": "llama: wavelengths above original / this are stretched"},
-    "high_freq_factor": {"type": "number", "default": 4, "exclusiveMinimum": 0,
-      "description": "llama: wavelengths below original / this are kept"},
     "original_max_position": {"type": "integer", "default": 8192, "minimum": 1,
       "description": "llama, yarn: context before stretching"},
-    "beta_fast": {"type": "number", "default": 32, "exclusiveMinimum": 0,
-      "description": "yarn: rotations above which a frequency is kept"},
-    "beta_slow": {"type": "number", "default": 1, "exclusiveMinimum": 0,
-      "description": "yarn: rotations below which it is stretched fully"},
-    "truncate": {"type": "boolean", "default": true,
-      "description": "yarn: round the ramp's bounds to whole dimensions"},
-    "attention_factor": {"type": ["number", "null"], "default": null,
-      "exclusiveMinimum": 0,
-      "description": "yarn: factor of q and k; null = 0.1 ln(factor) + 1"}
-  }}
-}}
-}})json";
+)json";
+inline constexpr std::string_view kSchemaTail = R"json(}}}}}})json";
+inline constexpr std::string_view kConfigSchema =
+    layers::kJoined<kSchemaHead, layers::kRopeScalingSchema, kSchemaTail>;
 
-struct LlamaConfig {
-  explicit LlamaConfig(const Config& config);
+struct LlamaConfig : layers::DecoderConfig {
+  explicit LlamaConfig(const Config& config)
+      : DecoderConfig(layers::read_decoder(config)),
+        mlp_bias(config.flag("mlp_bias")) {}
 
-  int64_t dim;
-  int64_t num_layers;
-  int64_t num_heads;
-  int64_t num_kv_heads;
-  int64_t head_dim;
-  int64_t hidden_dim;
-  int64_t vocab_size;
-  double norm_eps;
-  bool tie_embeddings;
-  int64_t max_position;
-  bool attention_bias;
-  bool mlp_bias;
-  layers::RopeConfig rope;
-
-  /// All trainable elements, a tied weight once.
-  int64_t num_parameters() const;
+  bool mlp_bias;  // of w1, w2 and w3
 };
 
 }  // namespace titan::llama3

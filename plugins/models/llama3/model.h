@@ -13,7 +13,7 @@
 
 namespace titan::llama3 {
 
-class Decoder;
+class Network;
 
 class Llama3 {
  public:
@@ -33,7 +33,7 @@ class Llama3 {
 
  private:
   LlamaConfig config_;
-  std::unique_ptr<Decoder> decoder_;
+  std::unique_ptr<Network> network_;
 };
 
 }  // namespace titan::llama3

@@ -1,94 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <catch2/catch.hpp>
 
-#include <titan/json.hpp>
+#include "tests/unit/plugin_api/built_model.h"
 
-#include "tests/unit/plugin_api/loaded_plugin.h"
-
+namespace llama3_test {
 namespace {
 
-using symbolic::Tree;
+using symbolic::with;
 using titan::Json;
 
-const symbolic::LoadedPlugin& model_plugin() {
-  static const symbolic::LoadedPlugin loaded("plugins/libtitan_llama3.so");
+const symbolic::ModelPlugin& plugin() {
+  static const symbolic::ModelPlugin loaded("plugins/libtitan_llama3.so");
   return loaded;
 }
 
-const titan_model_table& model_table() {
-  return model_plugin().table<titan_model_table>();
-}
-
-struct TextSink {
-  std::string text;
-  titan_text_sink raw{sizeof(titan_text_sink),
-                      0,
-                      this,
-                      [](void* self, titan_str piece) {
-                        static_cast<TextSink*>(self)->text +=
-                            titan::detail::view(piece);
-                      }};
+struct Model : symbolic::BuiltModel {
+  explicit Model(const std::string& json) : BuiltModel(plugin(), json) {}
 };
 
-class Model {
- public:
-  explicit Model(const std::string& json) {
-    const auto config = model_plugin().config(json);
-    titan::detail::HostError error;
-    titan::detail::check(
-        model_table().create(
-            &symbolic::host_api(), config.as_abi(), &object, error),
-        error);
-    titan::detail::check(model_table().build(object, tree.as_abi(), error),
-                         error);
-    CHECK(config.unread().empty());
-  }
-  ~Model() { model_table().destroy(object); }
-  Model(const Model&) = delete;
-  Model& operator=(const Model&) = delete;
-
-  int64_t num_parameters() const {
-    int64_t total = 0;
-    for (const auto& parameter : tree.parameters) {
-      if (!tree.ties.empty() && parameter->fqn == "lm_head.weight") continue;
-      int64_t count = 1;
-      for (const int64_t size : parameter->sizes) count *= size;
-      total += count;
-    }
-    return total;
-  }
-
-  Tree tree;
-  titan_object* object = nullptr;
-};
-
-std::string flavor(std::string_view name) {
-  for (uint64_t i = 0; i < model_table().num_flavors; ++i)
-    if (titan::detail::view(model_table().flavors[i]->name) == name)
-      return std::string(titan::detail::view(model_table().flavors[i]->config));
-  return "";
+Json from_hf(const std::string& json) {
+  return plugin().from_hf(json);
 }
 
 const std::string kTiny =
     R"({"dim":8,"num_layers":2,"num_heads":4,"num_kv_heads":2,)"
     R"("hidden_dim":16,"vocab_size":32})";
-
-std::string with(std::string json, const std::string& more) {
-  json.back() = ',';
-  return json + more + "}";
-}
-
-Json from_hf(const std::string& json) {
-  const titan::config::ComponentConfig hf(
-      titan::config::Value::from_json(json, "config.json"), "hf");
-  TextSink sink;
-  titan::detail::HostError error;
-  titan::detail::check(
-      model_table().config_from_hf(
-          &symbolic::host_api(), hf.as_abi(), &sink.raw, error),
-      error);
-  return Json::parse(sink.text);
-}
 
 const std::string kHf =
     R"({"model_type":"llama","hidden_size":64,"num_hidden_layers":2,)"
@@ -153,19 +89,15 @@ TEST_CASE("llama3's flavors have the published sizes", "[unit]") {
   };
   for (const auto& [name, count] : sizes) {
     INFO(name);
-    CHECK(Model(flavor(name)).num_parameters() == count);
+    CHECK(Model(plugin().flavor(name)).num_parameters() == count);
   }
 }
 
 TEST_CASE("llama3 counts FLOPs by the formula 6 N + attention", "[unit]") {
-  const Model model(flavor("debugmodel"));
-  double flops = 0;
-  titan::detail::HostError error;
-  titan::detail::check(
-      model_table().flops_per_token(model.object, 2048, &flops, error), error);
+  const Model model(plugin().flavor("debugmodel"));
   const double looked_up = 2048.0 * 256;
   const double n = static_cast<double>(model.num_parameters()) - looked_up;
-  CHECK(flops == 6 * n + 6.0 * 6 * 16 * (16 + 16) * 2048);
+  CHECK(model.flops_per_token(2048) == 6 * n + 6.0 * 6 * 16 * (16 + 16) * 2048);
 }
 
 TEST_CASE("llama3 starts each parameter by its rule", "[unit]") {
@@ -249,11 +181,7 @@ TEST_CASE("llama3's imported config builds, and exports what it imported",
   const Model model(config.dump());
   CHECK(model.tree.parameter("layers.0.attention.wo.bias").spec.shard ==
         TITAN_SHARD_REPLICATE);
-  TextSink sink;
-  titan::detail::HostError error;
-  titan::detail::check(
-      model_table().config_to_hf(model.object, &sink.raw, error), error);
-  Json again = from_hf(sink.text);
+  Json again = from_hf(model.to_hf());
   CHECK(again.at("head_dim").i64() == 16);
   Json expected = config;
   expected["head_dim"] = 16;
@@ -276,11 +204,14 @@ TEST_CASE("llama3 imports YaRN's two magnitudes as their quotient", "[unit]") {
 
 TEST_CASE("llama3 refuses what its network does not do", "[unit]") {
   CHECK_THROWS_WITH(from_hf(with(kHf, R"("partial_rotary_factor":0.5)")),
-                    "[config.json partial_rotary_factor] Llama turns whole "
-                    "heads: expected 1, got 0.5");
+                    "[config.json partial_rotary_factor] whole heads are "
+                    "turned: expected 1, got 0.5");
   CHECK_THROWS_WITH(from_hf(with(kHf, R"("hidden_act":"gelu")")),
-                    "[config.json hidden_act] Llama is a SwiGLU model: "
+                    "[config.json hidden_act] the feed-forward is SwiGLU: "
                     "expected silu, got gelu");
+  CHECK_THROWS_WITH(from_hf(with(kHf, R"("attention_dropout":0.1)")),
+                    "[config.json attention_dropout] attention drops nothing: "
+                    "expected 0, got 0.1");
 }
 
 TEST_CASE("llama3's YaRN factor scales the softmax twice", "[unit]") {
@@ -296,31 +227,11 @@ TEST_CASE("llama3's YaRN factor scales the softmax twice", "[unit]") {
 
 TEST_CASE("llama3's key rules cover every parameter once", "[unit]") {
   const Model model(with(kTiny, R"("attention_bias":true,"mlp_bias":true)"));
-  struct Rules {
-    std::map<std::string, titan_key_rule> by_native;
-  } rules;
-  const titan_key_sink sink{
-      sizeof(titan_key_sink),
-      0,
-      &rules,
-      [](void* self, const titan_key_rule* r) {
-        if (r->transform == TITAN_KEY_IGNORE) return;
-        auto& by_native = static_cast<Rules*>(self)->by_native;
-        CHECK(by_native
-                  .try_emplace(std::string(titan::detail::view(r->native)), *r)
-                  .second);
-      }};
-  titan::detail::HostError error;
-  titan::detail::check(model_table().describe_keys(model.object, &sink, error),
-                       error);
-  for (const auto& parameter : model.tree.parameters) {
-    std::string pattern = parameter->fqn;
-    if (pattern.rfind("layers.", 0) == 0) pattern.replace(7, 1, "{i}");
-    INFO(pattern);
-    CHECK(rules.by_native.count(pattern) == 1);
-  }
-  const auto& wq =
-      rules.by_native.at("layers.{i}.attention.qkv_linear.wq.bias");
+  model.check_key_rules();
+  const auto wq =
+      model.key_rules().at("layers.{i}.attention.qkv_linear.wq.bias");
   CHECK(wq.transform == TITAN_KEY_ROPE_ROWS);
   CHECK(wq.arg0 == 2);
 }
+
+}  // namespace llama3_test

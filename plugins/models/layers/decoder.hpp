@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The decoder that most families share: token embedding, pre-norm blocks, final
+// norm, head. Legend: T packed tokens, D model dim. What a family's blocks are
+// and how their parameters start is data: one config per block.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include <titan/sdk.hpp>
+
+#include "plugins/models/layers/attention.hpp"
+#include "plugins/models/layers/decoder_config.hpp"
+#include "plugins/models/layers/feed_forward.hpp"
+
+namespace titan::layers {
+
+/// h = x + attention(norm(x)); out = h + feed_forward(norm(h)).
+class DecoderBlock : public Module<DecoderBlock> {
+ public:
+  struct Config {
+    double norm_eps;
+    AttentionConfig attention;
+    Init attention_init, attention_output_init;
+    FeedForwardConfig feed_forward;
+    Init feed_forward_init, feed_forward_output_init;
+  };
+
+  DecoderBlock(Build b, const Config& c)
+      : Module(b, "layers.decoder_block"),
+        attention_norm_(b / "attention_norm", c.attention.dim, {c.norm_eps}),
+        attention_(b / "attention",
+                   c.attention,
+                   c.attention_init,
+                   c.attention_output_init),
+        ffn_norm_(b / "ffn_norm", c.attention.dim, {c.norm_eps}),
+        feed_forward_(b / "feed_forward",
+                      c.feed_forward,
+                      c.feed_forward_init,
+                      c.feed_forward_output_init) {}
+
+  Tensor forward(Context& ctx, const Tensor& x_TD) const {
+    const Tensor h_TD = x_TD + attention_(ctx, attention_norm_(ctx, x_TD));
+    return h_TD + feed_forward_(ctx, ffn_norm_(ctx, h_TD));
+  }
+
+ private:
+  RMSNorm attention_norm_;
+  GroupedQueryAttention attention_;
+  RMSNorm ffn_norm_;
+  FeedForward feed_forward_;
+};
+
+/// The attention of `c`; qk-norm and window are the family's to set.
+inline AttentionConfig attention_of(const DecoderConfig& c) {
+  return {.dim = c.dim,
+          .num_heads = c.num_heads,
+          .num_kv_heads = c.num_kv_heads,
+          .head_dim = c.head_dim,
+          .scale = attention_scale(c.head_dim, c.rope),
+          .has_qkv_bias = c.attention_bias,
+          .has_output_bias = c.attention_bias,
+          .rope = c.rope};
+}
+
+/// The sequence embed, blocks, norm; the host applies the head.
+template <typename Block>
+class Decoder {
+ public:
+  /// One weight is tied: then `head_init` is the rule that runs.
+  Decoder(const Build& b,
+          const DecoderConfig& c,
+          Init embedding_init,
+          Init head_init,
+          const std::vector<typename Block::Config>& blocks)
+      : tok_embeddings_(b / "tok_embeddings",
+                        {c.vocab_size, c.dim},
+                        c.tie_embeddings ? head_init : embedding_init,
+                        vocab()),
+        blocks_(b / "layers", blocks),
+        norm_(b / "norm", c.dim, {c.norm_eps}),
+        lm_head_(b / "lm_head", {c.dim, c.vocab_size}, head_init, vocab()) {
+    if (c.tie_embeddings) b.tie(tok_embeddings_, lm_head_);
+    const Carry carry = residual(c.dim);
+    b.item(tok_embeddings_, carry, {.batch = {"tokens"}});
+    for (const Block& block : blocks_) b.item(block, carry);
+    b.item(norm_, carry);
+    b.output(lm_head_);
+  }
+
+ private:
+  // Built between the embedding and the norm: the order of the tree.
+  struct Blocks : std::deque<Block> {
+    Blocks(const Build& b, const std::vector<typename Block::Config>& configs) {
+      int64_t layer = 0;
+      for (const auto& config : configs)
+        this->emplace_back(b / layer++, config);
+    }
+  };
+
+  Embedding tok_embeddings_;
+  Blocks blocks_;
+  RMSNorm norm_;
+  Linear lm_head_;
+};
+
+}  // namespace titan::layers

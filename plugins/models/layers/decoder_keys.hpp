@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Names of a decoder's parameters in Hugging Face's checkpoints, as Llama's
+// implementation set them and most families kept them.
+#pragma once
+
+#include <string>
+
+#include <titan/sdk/model.hpp>
+
+namespace titan::layers {
+
+struct AttentionKeys {
+  bool has_bias = false;
+  bool has_qk_norm = false;
+  int64_t permuted_head_dim = 0;  // adjacent pairs here, halves there; 0: alike
+};
+
+/// Weight and, where the layer has one, bias.
+template <typename Add>
+void each_tensor(bool has_bias, Add add) {
+  add(std::string(".weight"));
+  if (has_bias) add(std::string(".bias"));
+}
+
+inline void attention_keys(Keys& keys, const AttentionKeys& c) {
+  const std::string native = "layers.{i}.attention.";
+  const std::string hf = "model.layers.{i}.self_attn.";
+  const auto turned = [&](const std::string& ours, const std::string& theirs) {
+    if (c.permuted_head_dim == 0)
+      keys.identity(native + ours, hf + theirs);
+    else
+      keys.rope_rows(native + ours, hf + theirs, c.permuted_head_dim);
+  };
+  each_tensor(c.has_bias, [&](const std::string& tensor) {
+    turned("qkv_linear.wq" + tensor, "q_proj" + tensor);
+    turned("qkv_linear.wk" + tensor, "k_proj" + tensor);
+    keys.identity(native + "qkv_linear.wv" + tensor, hf + "v_proj" + tensor);
+    keys.identity(native + "wo" + tensor, hf + "o_proj" + tensor);
+  });
+  if (c.has_qk_norm) {
+    keys.identity(native + "q_norm.weight", hf + "q_norm.weight");
+    keys.identity(native + "k_norm.weight", hf + "k_norm.weight");
+  }
+  keys.ignore(hf + "rotary_emb.inv_freq");
+}
+
+inline void feed_forward_keys(Keys& keys, bool has_bias) {
+  const std::string native = "layers.{i}.feed_forward.";
+  const std::string hf = "model.layers.{i}.mlp.";
+  each_tensor(has_bias, [&](const std::string& tensor) {
+    keys.identity(native + "w1" + tensor, hf + "gate_proj" + tensor);
+    keys.identity(native + "w2" + tensor, hf + "down_proj" + tensor);
+    keys.identity(native + "w3" + tensor, hf + "up_proj" + tensor);
+  });
+}
+
+/// All that is around attention and feed-forward.
+inline void decoder_keys(Keys& keys, bool has_tied_embeddings) {
+  keys.identity("tok_embeddings.weight", "model.embed_tokens.weight");
+  keys.identity("layers.{i}.attention_norm.weight",
+                "model.layers.{i}.input_layernorm.weight");
+  keys.identity("layers.{i}.ffn_norm.weight",
+                "model.layers.{i}.post_attention_layernorm.weight");
+  keys.identity("norm.weight", "model.norm.weight");
+  // Some tied checkpoints store the head a second time.
+  if (has_tied_embeddings)
+    keys.ignore("lm_head.weight");
+  else
+    keys.identity("lm_head.weight", "lm_head.weight");
+}
+
+}  // namespace titan::layers
