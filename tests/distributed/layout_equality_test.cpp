@@ -112,6 +112,18 @@ TEST_CASE("FSDP and TP with tied embeddings train as 1 rank does") {
       kTolerance);
 }
 
+// Norms of q and k are whole between a column and a row cut, where each rank
+// sees only its heads. The flavor ties its embeddings (case NUM-11).
+TEST_CASE("FSDP x TP with norms of heads train as 1 rank does") {
+  const RecipeFolder qwen3(
+      "{use: titan.qwen3, flavor: debugmodel, config: {dim: 64, num_layers: 4, "
+      "num_heads: 4, num_kv_heads: 2, head_dim: 24, hidden_dim: 96, "
+      "vocab_size: 256, sliding_window: 16, sliding_layers: [1, 3]}}");
+  check_same(run(qwen3, {.axes = {{"dp_shard", 2}, {"tp", 2}}}),
+             run(qwen3, {}),
+             kTolerance);
+}
+
 TEST_CASE("accumulating microbatches changes no gradient") {
   // Four microbatches of two rows instead of eight of one.
   check_layout({}, {"training.tokens_per_microbatch=64"});

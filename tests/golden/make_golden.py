@@ -38,31 +38,74 @@ def llama(**changes):
     return config
 
 
-# name -> (length of the sequence, LlamaConfig). The scaled ropes are read past
+def qwen3(**changes):
+    return llama(**dict(dict(head_dim=12, rms_norm_eps=1e-6,
+                             rope_parameters=rope("default", 1000000.0)),
+                        **changes))
+
+
+def yarn_scaled():
+    return rope("yarn", 50000.0, factor=8.0, beta_fast=16.0, beta_slow=2.0,
+                attention_factor=1.3, truncate=False,
+                original_max_position_embeddings=8)
+
+
+# name -> (rows and their length, LlamaConfig). The scaled ropes are read past
 # their original length, where the scaling shows.
-MODELS = {
-    "llama3_bias": (64, llama(head_dim=8, attention_bias=True)),
-    "llama3_linear": (32, llama(
+LLAMA = {
+    "llama3_bias": ((1, 64), llama(head_dim=8, attention_bias=True)),
+    "llama3_linear": ((1, 32), llama(
         tie_word_embeddings=True, num_key_value_heads=1,
         rope_parameters=rope("linear", factor=4.0))),
-    "llama3_yarn": (48, llama(
+    "llama3_yarn": ((1, 48), llama(
         head_dim=12, mlp_bias=True, max_position_embeddings=64,
         rope_parameters=rope("yarn", factor=4.0,
                              original_max_position_embeddings=16))),
-    "llama3_yarn_scaled": (40, llama(
+    "llama3_yarn_scaled": ((1, 40), llama(
         hidden_size=24, head_dim=16, num_attention_heads=3,
         num_key_value_heads=3, rms_norm_eps=1e-3,
-        rope_parameters=rope("yarn", 50000.0, factor=8.0, beta_fast=16.0,
-                             beta_slow=2.0, attention_factor=1.3,
-                             truncate=False,
-                             original_max_position_embeddings=8))),
-    "llama3_wide_heads": (48, llama(
+        rope_parameters=yarn_scaled())),
+    "llama3_wide_heads": ((1, 48), llama(
         head_dim=16, tie_word_embeddings=True, mlp_bias=True,
         attention_bias=True,
         rope_parameters=rope("llama3", 500000.0, factor=8.0,
                              low_freq_factor=1.0, high_freq_factor=4.0,
                              original_max_position_embeddings=32))),
 }
+
+QWEN3 = {
+    "qwen3_bias": ((1, 64), qwen3(head_dim=16, attention_bias=True)),
+    "qwen3_yarn": ((1, 48), qwen3(
+        tie_word_embeddings=True,
+        rope_parameters=rope("yarn", 1000000.0, factor=4.0,
+                             original_max_position_embeddings=16))),
+    "qwen3_yarn_scaled": ((1, 40), qwen3(
+        hidden_size=24, head_dim=16, num_attention_heads=3,
+        num_key_value_heads=3, rms_norm_eps=1e-3,
+        rope_parameters=yarn_scaled())),
+    "qwen3_window": ((2, 24), qwen3(
+        num_hidden_layers=3, use_sliding_window=True, sliding_window=7,
+        max_window_layers=1)),
+    "qwen3_layer_types": ((1, 32), qwen3(
+        num_hidden_layers=3, num_key_value_heads=1, tie_word_embeddings=True,
+        use_sliding_window=True, sliding_window=5,
+        layer_types=["sliding_attention", "full_attention",
+                     "sliding_attention"])),
+    "qwen3_narrow": ((2, 24), qwen3(
+        head_dim=4, num_attention_heads=6, attention_bias=True,
+        rope_parameters=rope("llama3", 500000.0, factor=8.0,
+                             low_freq_factor=1.0, high_freq_factor=4.0,
+                             original_max_position_embeddings=16))),
+    "qwen3_linear": ((3, 16), qwen3(
+        head_dim=20, num_attention_heads=2, num_key_value_heads=1,
+        tie_word_embeddings=True, attention_bias=True,
+        rope_parameters=rope("linear", 5000000.0, factor=4.0))),
+}
+
+# name -> (class prefix in transformers, rows and length, configuration)
+MODELS = {name: (family, *case)
+          for family, cases in (("Llama", LLAMA), ("Qwen3", QWEN3))
+          for name, case in cases.items()}
 
 
 def randomise(model):
@@ -94,15 +137,17 @@ def save_gradients(model, path):
 
 
 def write_model(folder, name):
-    length, changes = MODELS[name]
-    config = transformers.LlamaConfig(**changes)
+    family, shape, changes = MODELS[name]
+    config = getattr(transformers, family + "Config")(**changes)
     config._attn_implementation = "eager"
-    model = transformers.LlamaForCausalLM(config).float().eval()
+    model = getattr(transformers, family + "ForCausalLM")(config)
+    model = model.float().eval()
     randomise(model)
     generator = torch.Generator().manual_seed(SEED + 1)
-    ids = torch.randint(0, config.vocab_size, (1, length), generator=generator)
+    ids = torch.randint(0, config.vocab_size, shape, generator=generator)
     logits = model(input_ids=ids, use_cache=False).logits
-    loss = torch.nn.functional.cross_entropy(logits[0, :-1], ids[0, 1:])
+    loss = torch.nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1),
+                                             ids[:, 1:].flatten())
     loss.backward()
     loss = loss.detach()
     squares = sum(p.grad.double().square().sum() for p in model.parameters())

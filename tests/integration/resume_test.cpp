@@ -72,3 +72,14 @@ TEST_CASE("resume is bit-identical with frozen layers and averaged weights",
        "validation.interval=3",
        "validation.at_end=true"});
 }
+
+TEST_CASE("a Qwen3 with a window resumes bit-identically and generates",
+          "[integration]") {
+  check_resumes_bit_identically({"model.use=titan.qwen3",
+                                 "model.config.head_dim=12",
+                                 "model.config.tie_embeddings=true",
+                                 "model.config.sliding_window=5",
+                                 "model.config.sliding_layers=[1]",
+                                 "generate.at_end=true",
+                                 "generate.max_tokens=24"});
+}

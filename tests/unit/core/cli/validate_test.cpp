@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include <titan/text.h>
+
 #include "tests/unit/core/cli/captured_run.h"
 
 namespace titan::cli {
@@ -14,8 +16,9 @@ using Json = nlohmann::json;
 
 const std::string kDebug = recipe_path("llama3_debug_tinyshakespeare");
 
-Json validated(std::vector<std::string> more) {
-  std::vector<std::string> arguments = {"validate", kDebug, "--json"};
+Json validated(std::vector<std::string> more,
+               const std::string& recipe = kDebug) {
+  std::vector<std::string> arguments = {"validate", recipe, "--json"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   const CapturedRun run = run_captured(arguments);
   INFO(run.err);
@@ -26,23 +29,37 @@ Json validated(std::vector<std::string> more) {
 }  // namespace
 
 // Counts: reference models.md, by formula and by torchtitan.
-TEST_CASE("validate counts the parameters of every Llama 3 flavor",
-          "[unit][golden]") {
-  const std::vector<std::pair<std::string, int64_t>> flavors = {
-      {"debugmodel", 6163712},
-      {"1B", 1235814400},
-      {"3B", 3212749824},
-      {"8B", 8030261248},
-      {"70B", 70553706496},
-      {"405B", 405853388800}};
-  for (const auto& [flavor, count] : flavors) {
-    INFO(flavor);
+TEST_CASE("validate counts the parameters of every flavor", "[unit][golden]") {
+  struct Size {
+    const char* recipe;
+    const char* flavor;
+    int64_t parameters;
+  };
+  const Size sizes[] = {
+      {"llama3_debug_tinyshakespeare", "debugmodel", 6163712},
+      {"llama3_debug_tinyshakespeare", "1B", 1235814400},
+      {"llama3_debug_tinyshakespeare", "3B", 3212749824},
+      {"llama3_debug_tinyshakespeare", "8B", 8030261248},
+      {"llama3_debug_tinyshakespeare", "70B", 70553706496},
+      {"llama3_debug_tinyshakespeare", "405B", 405853388800},
+      {"qwen3_debug", "debugmodel", 31987968},
+      {"qwen3_debug", "0.6B", 596049920},
+      {"qwen3_debug", "1.7B", 1720574976},
+      {"qwen3_debug", "4B", 4022468096},
+      {"qwen3_debug", "8B", 8190735360},
+      {"qwen3_debug", "14B", 14768307200},
+      {"qwen3_debug", "32B", 32762123264},
+  };
+  for (const Size& size : sizes) {
+    INFO(size.recipe << ' ' << size.flavor);
     const auto start = std::chrono::steady_clock::now();
-    const Json report = validated({"--set", "model.flavor=" + flavor});
+    const Json report =
+        validated({"--set", text("model.flavor='", size.flavor, '\'')},
+                  recipe_path(size.recipe));
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
             .count();
-    CHECK(report.at("parameters") == count);
+    CHECK(report.at("parameters") == size.parameters);
     CHECK(seconds < 2.0);
   }
 }
