@@ -272,13 +272,13 @@ std::vector<TensorSource> torch_sources(const std::filesystem::path& path,
   return sources;
 }
 
-std::vector<TensorSource> checkpoint_sources(
-    const std::filesystem::path& path) {
+std::vector<TensorSource> checkpoint_sources(const std::filesystem::path& path,
+                                             std::string_view role) {
   const auto reader = std::make_shared<const CheckpointReader>(path);
   std::vector<TensorSource> sources;
   std::set<std::string_view> names;
   for (const TensorRecord& record : reader->manifest().tensors) {
-    if (record.role != "model" || !names.insert(record.name).second) continue;
+    if (record.role != role || !names.insert(record.name).second) continue;
     sources.push_back({{record.name, record.dtype, record.shape},
                        [&record, reader](const ByteSink& sink) {
                          read_by_rows(*reader, record, sink);

@@ -46,6 +46,7 @@ std::vector<TensorSource> safetensors_sources(
     const std::filesystem::path& path);
 std::vector<TensorSource> torch_sources(const std::filesystem::path& path,
                                         std::string_view key);
-std::vector<TensorSource> checkpoint_sources(const std::filesystem::path& path);
+std::vector<TensorSource> checkpoint_sources(const std::filesystem::path& path,
+                                             std::string_view role = "model");
 
 }  // namespace titan::checkpoint

@@ -4,6 +4,7 @@
 // stream from mapped files to the written ones.
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -91,6 +92,14 @@ Sources open_sources(const ConvertOptions& options) {
     if (const auto found = find_checkpoint(path))
       return ckpt::checkpoint_sources(found->path());
   return ckpt::safetensors_sources(path);
+}
+
+// Of a checkpoint of ours; in folders they lie among the weights.
+Sources open_buffers(const ConvertOptions& options) {
+  if (options.from == "titan")
+    if (const auto found = find_checkpoint(options.input))
+      return ckpt::checkpoint_sources(found->path(), "buffer");
+  return {};
 }
 
 // The model of the weights: of the checkpoint's recipe, or of config.json.
@@ -200,12 +209,21 @@ void convert(ConvertOptions options) {
   const bool becomes_native = !is_ours && options.to.starts_with("titan");
   const bool becomes_hf = is_ours && options.to == "hf";
   ConvertTarget target = target_of(options);
-  const bool needs_config = options.to == "titan-weights" &&
-                            !fs::exists(target.config_folder / "config.json");
+  Sources stored_buffers = open_buffers(options);
+  // To write config.json, or to know which buffers are more than statistics.
+  const bool asks_model = options.to == "titan-weights" &&
+                          (!stored_buffers.empty() ||
+                           !fs::exists(target.config_folder / "config.json"));
   const bool needs_model =
-      becomes_native || becomes_hf || options.to == "titan" || needs_config;
+      becomes_native || becomes_hf || options.to == "titan" || asks_model;
   require_used(options, needs_model);
   if (needs_model) open_model(options, target);
+  Sources buffers;
+  if (needs_model) {
+    buffers = train::take_buffers(*target.model, tensors);
+    Sources stored = train::take_buffers(*target.model, stored_buffers);
+    std::move(stored.begin(), stored.end(), std::back_inserter(buffers));
+  }
   if (becomes_hf) tensors = train::merge_adapters(*target.model, tensors);
   if (options.dtype.empty() && becomes_native)
     tensors = ckpt::decode_block_scaled(std::move(tensors), ckpt::Dtype::kBf16);
@@ -213,6 +231,7 @@ void convert(ConvertOptions options) {
     tensors = ckpt::cast_floats(
         ckpt::decode_block_scaled(std::move(tensors), *target.dtype),
         *target.dtype);
+  std::move(buffers.begin(), buffers.end(), std::back_inserter(tensors));
   if (becomes_native) tensors = train::native_from_hf(*target.model, tensors);
   if (becomes_hf) tensors = train::hf_from_native(*target.model, tensors);
   tensors = with_progress(std::move(tensors));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/cli/convert_target.h"
 
+#include <set>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -100,8 +101,18 @@ void write_torch(const ConvertTarget& target, const train::Sources& tensors) {
 void write_checkpoint(const ConvertTarget& target, train::Sources tensors) {
   require_absent(target.output);
   ckpt::CheckpointWriter writer(ckpt::real_file_system(), {target.output, 0});
-  for (ckpt::TensorSource& tensor : tensors)
-    writer.add_tensor("model", std::move(tensor));
+  const std::set<std::string> buffers =
+      train::persistent_buffers(*target.model);
+  std::set<std::string> names;
+  for (ckpt::TensorSource& tensor : tensors) {
+    names.insert(tensor.spec.name);
+    const bool is_buffer = buffers.contains(tensor.spec.name);
+    writer.add_tensor(is_buffer ? "buffer" : "model", std::move(tensor));
+  }
+  // What the source does not know: Hugging Face's have no statistics.
+  for (ckpt::TensorSource& tensor : train::first_buffers(*target.model))
+    if (!names.contains(tensor.spec.name))
+      writer.add_tensor("buffer", std::move(tensor));
   writer.commit(
       {.trainer = kTrainer,
        .recipe = target.recipe.empty() ? recipe_of(target) : target.recipe});

@@ -12,6 +12,8 @@
 
 #include <titan/error.h>
 
+#include "core/op/tensor_meta.h"
+
 namespace titan::module {
 namespace {
 
@@ -100,6 +102,34 @@ at::Tensor to_hf(const KeyMatch& match, const at::Tensor& tensor) {
   }
 }
 
+using ReadTensor = std::function<at::Tensor(const std::string&)>;
+
+at::Tensor read_part(const KeyMatch& match, const ReadTensor& read) {
+  at::Tensor tensor = read(match.hf);
+  TITAN_USER_CHECK(tensor.defined(),
+                   "[checkpoint] missing key: expected '",
+                   match.hf,
+                   "' for ",
+                   match.native,
+                   ", got none");
+  return tensor;
+}
+
+void check_shape(const std::string& hf,
+                 const at::Tensor& tensor,
+                 const std::vector<int64_t>& shape,
+                 const std::string& fqn) {
+  TITAN_USER_CHECK(tensor.sizes() == at::IntArrayRef(shape),
+                   "[checkpoint] ",
+                   hf,
+                   " shape: expected ",
+                   shape,
+                   " for ",
+                   fqn,
+                   ", got ",
+                   tensor.sizes());
+}
+
 // One checkpoint tensor that several parameters share out, by part number.
 struct SharedTensor {
   KeyRule rule;
@@ -143,28 +173,47 @@ KeyMap::KeyMap(const Model& model) : KeyMap(model.key_rules()) {}
 
 KeyMap::KeyMap(std::vector<KeyRule> rules) : rules_(std::move(rules)) {}
 
-std::vector<KeyMatch> KeyMap::sources(const Parameter& parameter) const {
-  std::vector<KeyMatch> matches;
+std::vector<KeyMatch> KeyMap::matches(const std::string& fqn,
+                                      const std::vector<int64_t>& shape) const {
+  std::vector<KeyMatch> found;
   for (const KeyRule& rule : rules_) {
     if (rule.transform == TITAN_KEY_IGNORE) continue;
-    auto numbers = match_pattern(rule.native, parameter.fqn);
+    auto numbers = match_pattern(rule.native, fqn);
     if (!numbers) continue;
     const int64_t copies =
-        rule.transform == TITAN_KEY_STACK ? parameter.shape.front() : 1;
+        rule.transform == TITAN_KEY_STACK ? shape.front() : 1;
     for (int64_t expert = 0; expert < copies; ++expert) {
       if (rule.transform == TITAN_KEY_STACK) (*numbers)['e'] = expert;
-      matches.push_back({fill_pattern(rule.hf, *numbers),
-                         parameter.fqn,
-                         rule,
-                         rule.transform == TITAN_KEY_STACK ? expert : -1});
+      found.push_back({fill_pattern(rule.hf, *numbers),
+                       fqn,
+                       rule,
+                       rule.transform == TITAN_KEY_STACK ? expert : -1});
     }
   }
-  TITAN_USER_CHECK(!matches.empty(),
+  return found;
+}
+
+std::vector<KeyMatch> KeyMap::sources(const Parameter& parameter) const {
+  std::vector<KeyMatch> found = matches(parameter.fqn, parameter.shape);
+  TITAN_USER_CHECK(!found.empty(),
                    "[model ",
                    parameter.fqn,
                    "] key rule: expected one that names this parameter, got "
                    "none. Add it to the model's describe_keys.");
-  return matches;
+  return found;
+}
+
+std::vector<Parameter> KeyMap::keyed_buffers(const ModuleTree& tree) const {
+  std::vector<Parameter> keyed;
+  for (const auto& buffer : tree.buffers()) {
+    if ((buffer->flags & TITAN_BUFFER_PERSISTENT) == 0) continue;
+    if (matches(buffer->fqn, buffer->shape).empty()) continue;
+    Parameter& parameter = keyed.emplace_back();
+    parameter.fqn = buffer->fqn;
+    parameter.shape = buffer->shape;
+    parameter.is_trainable = false;
+  }
+  return keyed;
 }
 
 bool KeyMap::knows(const std::string& hf_key) const {
@@ -183,29 +232,28 @@ bool KeyMap::ignores(const std::string& hf_key) const {
 at::Tensor KeyMap::load(
     const Parameter& parameter,
     const std::function<at::Tensor(const std::string&)>& read) const {
-  const std::vector<KeyMatch> matches = sources(parameter);
-  std::vector<at::Tensor> pieces;
-  for (const KeyMatch& match : matches) {
-    const at::Tensor tensor = read(match.hf);
-    TITAN_USER_CHECK(tensor.defined(),
-                     "[checkpoint] missing key: expected '",
-                     match.hf,
-                     "' for ",
-                     parameter.fqn,
-                     ", got none");
-    pieces.push_back(from_hf(match, tensor));
+  const std::vector<KeyMatch> found = sources(parameter);
+  if (found.front().expert < 0) {
+    const at::Tensor value =
+        from_hf(found.front(), read_part(found.front(), read));
+    check_shape(found.front().hf, value, parameter.shape, parameter.fqn);
+    return value;
   }
-  const bool is_stack = matches.front().rule.transform == TITAN_KEY_STACK;
-  at::Tensor value = is_stack ? at::stack(pieces) : pieces.front();
-  TITAN_USER_CHECK(value.sizes() == at::IntArrayRef(parameter.shape),
-                   "[checkpoint] ",
-                   matches.front().hf,
-                   " shape: expected ",
-                   parameter.shape,
-                   " for ",
-                   parameter.fqn,
-                   ", got ",
-                   value.sizes());
+  at::Tensor value;
+  for (const KeyMatch& match : found) {
+    const at::Tensor part = read_part(match, read);
+    check_shape(
+        match.hf, part, hf_shape(match, parameter.shape), parameter.fqn);
+    if (!value.defined()) value = at::empty(parameter.shape, part.options());
+    TITAN_USER_CHECK(part.scalar_type() == value.scalar_type(),
+                     "[checkpoint] ",
+                     match.hf,
+                     " type: expected ",
+                     op::dtype_name(value.scalar_type()),
+                     " as the parts before it, got ",
+                     op::dtype_name(part.scalar_type()));
+    value.select(0, match.expert).copy_(part);
+  }
   return value;
 }
 

@@ -42,6 +42,9 @@ class KeyMap {
   /// Which checkpoint key(s) make up the parameter. UserError when no rule
   /// names it.
   std::vector<KeyMatch> sources(const Parameter& parameter) const;
+  /// The persistent buffers that rules name, as parameters of their name and
+  /// shape: they are in Hugging Face's checkpoints (DeepSeek's expert bias).
+  std::vector<Parameter> keyed_buffers(const ModuleTree& tree) const;
   /// True when some rule knows the Hugging Face key, ignored ones included.
   bool knows(const std::string& hf_key) const;
   /// True for keys that loading drops.
@@ -49,7 +52,8 @@ class KeyMap {
 
   /// The parameter's value from its checkpoint tensors. `read(key)` returns an
   /// undefined tensor when the checkpoint lacks the key. UserError names
-  /// missing keys and wrong shapes.
+  /// missing keys, wrong shapes, and parts of a stack that differ in type. A
+  /// stack is filled part by part, so that `read` may make each anew.
   at::Tensor load(
       const Parameter& parameter,
       const std::function<at::Tensor(const std::string&)>& read) const;
@@ -60,6 +64,9 @@ class KeyMap {
       const std::vector<ParameterValue>& values) const;
 
  private:
+  std::vector<KeyMatch> matches(const std::string& fqn,
+                                const std::vector<int64_t>& shape) const;
+
   std::vector<KeyRule> rules_;
 };
 

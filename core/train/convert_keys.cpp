@@ -4,6 +4,7 @@
 #include "core/train/convert_keys.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
@@ -16,6 +17,8 @@
 
 #include "core/checkpoint/cast.h"
 #include "core/module/hf_keys.h"
+#include "core/parallel/buffer_store.h"
+#include "core/parallel/stage_items.h"
 #include "core/train/tensor_bytes.h"
 #include "core/train/weight_faults.h"
 
@@ -43,6 +46,10 @@ class SourceIndex {
     }
     used_.insert(name);
     return found->second;
+  }
+
+  void leave_out(const std::set<std::string>& names) {
+    used_.insert(names.begin(), names.end());
   }
 
   std::set<std::string> unused() const {
@@ -208,23 +215,58 @@ TensorSource merged_source(const module::Model& model,
 
 }  // namespace
 
+std::set<std::string> persistent_buffers(const module::Model& model) {
+  std::set<std::string> names;
+  for (const auto& buffer : model.tree().buffers())
+    if ((buffer->flags & TITAN_BUFFER_PERSISTENT) != 0)
+      names.insert(buffer->fqn);
+  return names;
+}
+
+Sources take_buffers(const module::Model& model, Sources& tensors) {
+  const module::KeyMap keys(model);
+  std::set<std::string> names = persistent_buffers(model);
+  for (const Parameter& buffer : keys.keyed_buffers(model.tree()))
+    for (const KeyMatch& match : keys.sources(buffer)) names.insert(match.hf);
+  const auto first = std::stable_partition(
+      tensors.begin(), tensors.end(), [&](const TensorSource& tensor) {
+        return !names.contains(tensor.spec.name);
+      });
+  Sources taken(std::make_move_iterator(first),
+                std::make_move_iterator(tensors.end()));
+  tensors.erase(first, tensors.end());
+  return taken;
+}
+
+Sources first_buffers(const module::Model& model) {
+  const parallel::BufferStore store(
+      model.tree(), parallel::item_names(model.tree()), at::kFloat);
+  Sources first;
+  for (const auto& entry : store.entries())
+    if (entry.is_saved())
+      first.push_back(source_of(entry.buffer->fqn, entry.value));
+  return first;
+}
+
 Sources native_from_hf(const module::Model& model, const Sources& tensors) {
   const auto keys = std::make_shared<const module::KeyMap>(model);
   SourceIndex index(tensors);
   WeightFaults faults;
   Sources native;
-  for (const auto& parameter : model.tree().parameters()) {
-    const std::vector<KeyMatch> matches = keys->sources(*parameter);
+  const auto add = [&](const Parameter& parameter) {
+    const std::vector<KeyMatch> matches = keys->sources(parameter);
     Sources parts;
     for (const KeyMatch& match : matches)
       if (const TensorSource* const found = index.take(match.hf, faults)) {
-        check(*found, module::hf_shape(match, parameter->shape), faults);
+        check(*found, module::hf_shape(match, parameter.shape), faults);
         parts.push_back(*found);
       }
     if (parts.size() == matches.size())
       native.push_back(
-          native_source(keys, *parameter, matches, std::move(parts)));
-  }
+          native_source(keys, parameter, matches, std::move(parts)));
+  };
+  for (const auto& parameter : model.tree().parameters()) add(*parameter);
+  for (const Parameter& buffer : keys->keyed_buffers(model.tree())) add(buffer);
   for (const std::string& name : index.unused())
     if (!keys->ignores(name)) faults.unexpected.insert(name);
   faults.require_none("convert", model.id());
@@ -254,21 +296,24 @@ Sources hf_from_native(const module::Model& model, const Sources& tensors) {
   WeightFaults faults;
   Sources hf;
   std::map<std::string, SplitTensor> splits;
-  for (const auto& parameter : model.tree().parameters()) {
-    if (parameter->adapts != nullptr) continue;
-    const TensorSource* const found = index.take(parameter->fqn, faults);
-    if (found == nullptr) continue;
-    check(*found, parameter->shape, faults);
-    for (const KeyMatch& match : keys->sources(*parameter)) {
+  const auto add = [&](const Parameter& parameter) {
+    const TensorSource* const found = index.take(parameter.fqn, faults);
+    if (found == nullptr) return;
+    check(*found, parameter.shape, faults);
+    for (const KeyMatch& match : keys->sources(parameter)) {
       if (match.rule.transform == TITAN_KEY_SPLIT) {
         SplitTensor& split = splits[match.hf];
         split.match = match;
         split.parts.emplace(match.rule.arg0, *found);
       } else {
-        hf.push_back(hf_source(keys, *parameter, match, *found));
+        hf.push_back(hf_source(keys, parameter, match, *found));
       }
     }
-  }
+  };
+  for (const auto& parameter : model.tree().parameters())
+    if (parameter->adapts == nullptr) add(*parameter);
+  for (const Parameter& buffer : keys->keyed_buffers(model.tree())) add(buffer);
+  index.leave_out(persistent_buffers(model));
   faults.unexpected = index.unused();
   faults.require_none("convert", model.id());
   for (const auto& [name, split] : splits)

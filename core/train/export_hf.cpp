@@ -18,7 +18,14 @@ using OrderedJson = nlohmann::ordered_json;
 std::map<std::string, at::Tensor> hf_tensors(
     const module::Model& model,
     const parallel::ParameterEngine& engine) {
-  return module::KeyMap(model).save(merged_values(model, engine));
+  const module::KeyMap keys(model);
+  const std::vector<module::Parameter> keyed = keys.keyed_buffers(model.tree());
+  std::vector<module::ParameterValue> values = merged_values(model, engine);
+  for (const module::Parameter& buffer : keyed)
+    for (const auto& entry : engine.buffers().entries())
+      if (entry.buffer->fqn == buffer.fqn)
+        values.push_back({&buffer, entry.value});
+  return keys.save(values);
 }
 
 void add_tokenizer(checkpoint::HfFolder& content,

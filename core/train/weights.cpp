@@ -2,6 +2,7 @@
 #include "core/train/weights.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <ATen/ATen.h>
@@ -121,29 +122,34 @@ Names hf_names(const module::Model& model,
                const std::string& tag,
                bool is_strict) {
   WeightFaults faults;
-  Names names;
-  for (const checkpoint::TensorView* view : folder.tensors())
-    if (!keys.knows(view->name)) faults.unexpected.insert(view->name);
-  for (const auto& parameter : model.tree().parameters()) {
-    if (!is_wanted(*parameter, false)) continue;
+  Names names, used;
+  const auto add = [&](const module::Parameter& parameter) {
     bool fits = true;
-    for (const module::KeyMatch& match : keys.sources(*parameter)) {
+    for (const module::KeyMatch& match : keys.sources(parameter)) {
+      used.insert(match.hf);
       const checkpoint::TensorView* view = folder.find(match.hf);
       if (view == nullptr) faults.missing.insert(match.hf);
       fits = view != nullptr &&
              faults.check(match.hf,
-                          module::hf_shape(match, parameter->shape),
+                          module::hf_shape(match, parameter.shape),
                           view->shape,
                           view->dtype) &&
              fits;
     }
-    if (fits) names.insert(parameter->fqn);
-  }
-  faults.settle(tag,
-                model.id(),
-                is_strict,
-                names.size(),
-                num_wanted(model.tree(), false));
+    if (fits) names.insert(parameter.fqn);
+  };
+  for (const auto& parameter : model.tree().parameters())
+    if (is_wanted(*parameter, false)) add(*parameter);
+  const size_t num_read = names.size();
+  for (const module::Parameter& buffer : keys.keyed_buffers(model.tree()))
+    add(buffer);
+  // A rule that knows the name is not enough: an expert or a layer more than
+  // the model has.
+  for (const checkpoint::TensorView* view : folder.tensors())
+    if (!used.contains(view->name) && !keys.ignores(view->name))
+      faults.unexpected.insert(view->name);
+  faults.settle(
+      tag, model.id(), is_strict, num_read, num_wanted(model.tree(), false));
   return names;
 }
 
@@ -160,15 +166,24 @@ Names titan_names(const module::Model& model,
       has_adapters,
       [&](const std::string& name) { return folder.find(name); },
       faults);
+  const size_t num_read = names.size();
   Names known;
   for (const auto& parameter : model.tree().parameters())
     known.insert(parameter->fqn);
+  for (const auto& buffer : model.tree().buffers()) {
+    const checkpoint::TensorView* view = folder.find(buffer->fqn);
+    if ((buffer->flags & TITAN_BUFFER_PERSISTENT) == 0 || view == nullptr)
+      continue;
+    known.insert(buffer->fqn);
+    if (faults.check(buffer->fqn, buffer->shape, view->shape, view->dtype))
+      names.insert(buffer->fqn);
+  }
   for (const checkpoint::TensorView* view : folder.tensors())
     if (!known.contains(view->name)) faults.unexpected.insert(view->name);
   faults.settle(tag,
                 model.id(),
                 is_strict,
-                names.size(),
+                num_read,
                 num_wanted(model.tree(), has_adapters));
   return names;
 }
@@ -208,6 +223,14 @@ LoadedWeights load_folder(const module::Model& model,
     engine.scatter(part,
                    is_ours ? read(parameter.fqn) : keys.load(parameter, read),
                    engine.master(part));
+  }
+  std::map<std::string, module::Parameter> keyed;
+  for (const module::Parameter& buffer : keys.keyed_buffers(model.tree()))
+    keyed.emplace(buffer.fqn, buffer);
+  for (auto& entry : engine.buffers().entries()) {
+    const std::string& name = entry.buffer->fqn;
+    if (!names.contains(name)) continue;
+    entry.value.copy_(is_ours ? read(name) : keys.load(keyed.at(name), read));
   }
   engine.invalidate();
   return {has_adapters};

@@ -52,6 +52,8 @@ Tensors hf_weights() {
     add(h + "q_proj.weight", {kDim, kDim});
     add(h + "gate_up.weight", {2 * kHidden, kDim});
     add(h + "c_proj.weight", {kHidden, kDim});
+    add(h + "gate.bias", {kExperts});
+    tensors[h + "gate.bias"] *= 1.001F;  // more digits than bf16 has
     for (int64_t expert = 0; expert < kExperts; ++expert)
       add(text(h, "experts.", expert, ".weight"), {kDim, kDim});
   }
@@ -82,10 +84,11 @@ Tensors read_checkpoint(const fs::path& path) {
   const checkpoint::CheckpointReader reader(path);
   Tensors tensors;
   for (const checkpoint::TensorRecord& record : reader.manifest().tensors) {
-    if (record.role != "model") continue;
+    const bool is_bias = record.name.ends_with(".bias");
+    if (record.role != (is_bias ? "buffer" : "model")) continue;
     at::Tensor value =
         at::empty(record.shape, train::tensor_dtype(record.dtype));
-    reader.read("model",
+    reader.read(record.role,
                 record.name,
                 layout::whole_region(record.shape),
                 {static_cast<std::byte*>(value.data_ptr()), value.nbytes()});
@@ -105,7 +108,7 @@ void check_equal(const Tensors& got, const Tensors& expected) {
 
 // What the rules mean, said once more in words of their own.
 void check_native(const Tensors& native, const Tensors& hf) {
-  CHECK(native.size() == 3 + 5 * kLayers);
+  CHECK(native.size() == 3 + 6 * kLayers);
   CHECK(at::equal(native.at("embed.weight"), hf.at("model.embed.weight")));
   CHECK(at::equal(native.at("head.weight"), hf.at("head.weight")));
   const std::string ours = "layers.1.", theirs = "model.h.1.";
@@ -114,6 +117,7 @@ void check_native(const Tensors& native, const Tensors& hf) {
   CHECK(at::equal(native.at(ours + "up.weight"), both.slice(0, kHidden)));
   CHECK(at::equal(native.at(ours + "down.weight"),
                   hf.at(theirs + "c_proj.weight").t()));
+  CHECK(at::equal(native.at(ours + "bias"), hf.at(theirs + "gate.bias")));
   for (int64_t expert = 0; expert < kExperts; ++expert)
     CHECK(at::equal(native.at(ours + "experts")[expert],
                     hf.at(text(theirs, "experts.", expert, ".weight"))));
@@ -147,12 +151,13 @@ TEST_CASE("every key rule goes through convert there and back",
   check_converts({path("saved"), path("from_saved"), "--to", "hf"});
   check_equal(read_folder(path("from_saved")), weights);
 
-  // As bf16 from one of our forms to the other.
+  // As bf16 from one of our forms to the other; buffers keep their type.
   check_converts(
       {path("saved"), path("b"), "--to", "titan-weights", "--dtype", "bf16"});
   check_converts({path("b"), path("b_hf"), "--to", "hf"});
   Tensors rounded = weights;
-  for (auto& [name, tensor] : rounded) tensor = tensor.to(at::kBFloat16);
+  for (auto& [name, tensor] : rounded)
+    if (!name.ends_with("gate.bias")) tensor = tensor.to(at::kBFloat16);
   check_equal(read_folder(path("b_hf")), rounded);
 }
 
@@ -174,6 +179,11 @@ TEST_CASE("what convert writes opens as the same model", "[integration]") {
       CHECK(at::equal(opened->engine->master(opened->engine->parts()[i]),
                       expected->engine->master(part)));
     }
+    const at::Tensor bias = hf_weights().at("model.h.1.gate.bias");
+    for (const auto& model : {expected.get(), opened.get()})
+      for (const auto& entry : model->engine->buffers().entries())
+        if (entry.buffer->fqn == "layers.1.bias")
+          CHECK(at::equal(entry.value, bias));
   }
 }
 
@@ -267,7 +277,7 @@ TEST_CASE("convert lists what is missing, unexpected and of another shape",
   const cli::CapturedRun back = convert({ours, out, "--to", "hf"});
   CHECK(back.exit_code == 2);
   CHECK_THAT(back.err,
-             Contains("missing: 10\n    head.weight") &&
+             Contains("missing: 12\n    head.weight") &&
                  Contains("layers.0.down.weight shape: expected (8, 12), got "
                           "(12, 8)") &&
                  Contains("unexpected: 1\n    layers.7.q.weight"));

@@ -35,13 +35,23 @@ class Block : public Module<Block> {
         gate_(b / "gate", {c.dim, c.hidden_dim}, kInit),
         up_(b / "up", {c.dim, c.hidden_dim}, kInit),
         down_(b / "down", {c.hidden_dim, c.dim}, kInit),
-        experts_(b / "experts", {c.num_experts, c.dim, c.dim}, kInit) {}
+        experts_(b / "experts", {c.num_experts, c.dim, c.dim}, kInit),
+        bias_(b / "bias",
+              {c.num_experts},
+              Dtype::kF32,
+              BufferKind::kPersistent),
+        uses_(b / "uses", {1}, Dtype::kF32, BufferKind::kPersistent) {
+    // More digits than bf16 has.
+    bias_.initial<float>(
+        std::vector<float>(static_cast<size_t>(c.num_experts), 1.001F));
+  }
 
   Tensor forward(Context& ctx, const Tensor& x_TD) const {
     Tensor y_TD = x_TD + q_(ctx, x_TD).tanh();
     const Tensor experts_EDD = experts_(ctx);
     for (int64_t e = 0; e < num_experts_; ++e)
-      y_TD = y_TD + matmul(x_TD, experts_EDD.select(0, e)).tanh();
+      y_TD = y_TD + matmul(x_TD, experts_EDD.select(0, e)).tanh() *
+                        bias_(ctx).select(0, e);
     return y_TD + down_(ctx, gate_(ctx, y_TD).tanh() * up_(ctx, y_TD));
   }
 
@@ -49,6 +59,8 @@ class Block : public Module<Block> {
   int64_t num_experts_;
   Linear q_, gate_, up_, down_;
   Parameter experts_;
+  Buffer bias_;  // named by a key rule
+  Buffer uses_;  // by none: only checkpoints of ours have it
 };
 
 class Network {
@@ -113,6 +125,7 @@ class KeysModel {
     keys.split(native + "up.weight", hf + "gate_up.weight", 1, 2);
     keys.transpose(native + "down.weight", hf + "c_proj.weight");
     keys.stack(native + "experts", hf + "experts.{e}.weight");
+    keys.identity(native + "bias", hf + "gate.bias");
     keys.ignore(hf + "inv_freq");
   }
 

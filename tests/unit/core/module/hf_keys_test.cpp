@@ -71,4 +71,97 @@ TEST_CASE("a shared tensor is not written without one of its parts", "[unit]") {
                     "[checkpoint] parts of model.7.gate_up: expected 2, got 1");
 }
 
+namespace {
+
+// Three experts of a layer, each with its own number, as `type` says.
+at::Tensor expert_of(const std::string& name) {
+  const auto number = static_cast<double>(name[name.find("experts.") + 8]);
+  return at::full({2, 4}, number, at::kFloat);
+}
+
+const KeyMap& expert_rules() {
+  static const KeyMap keys(std::vector<KeyRule>{
+      {TITAN_KEY_STACK,
+       "layers.{i}.moe.routed_experts.inner_experts.w1_EFD",
+       "model.layers.{i}.mlp.experts.{e}.gate_proj.weight"},
+      {TITAN_KEY_IDENTITY,
+       "layers.{i}.moe.expert_bias_E",
+       "model.layers.{i}.mlp.gate.e_score_correction_bias"}});
+  return keys;
+}
+
+const Parameter& stacked() {
+  static const Parameter parameter = parameter_of(
+      "layers.5.moe.routed_experts.inner_experts.w1_EFD", {3, 2, 4});
+  return parameter;
+}
+
+}  // namespace
+
+TEST_CASE("experts stack in the order of their numbers, both ways", "[unit]") {
+  std::vector<std::string> asked;
+  const at::Tensor value =
+      expert_rules().load(stacked(), [&](const std::string& name) {
+        asked.push_back(name);
+        return expert_of(name);
+      });
+  REQUIRE(asked.size() == 3);
+  CHECK(asked[2] == "model.layers.5.mlp.experts.2.gate_proj.weight");
+  for (int64_t e = 0; e < 3; ++e)
+    CHECK(at::equal(value[e], expert_of(asked[static_cast<size_t>(e)])));
+  const auto hf = expert_rules().save({{&stacked(), value}});
+  REQUIRE(hf.size() == 3);
+  for (const std::string& name : asked) {
+    CHECK(at::equal(hf.at(name), expert_of(name)));
+    CHECK(hf.at(name).storage().data() == value.storage().data());  // no copy
+  }
+}
+
+TEST_CASE("a part of a stack that is not as the others is named", "[unit]") {
+  const auto load_with = [](const std::function<at::Tensor()>& second) {
+    return expert_rules().load(stacked(), [&](const std::string& name) {
+      return name.find("experts.1") == std::string::npos ? expert_of(name)
+                                                         : second();
+    });
+  };
+  const std::string name = "model.layers.5.mlp.experts.1.gate_proj.weight";
+  CHECK_THROWS_WITH(load_with([] { return at::Tensor(); }),
+                    "[checkpoint] missing key: expected '" + name + "' for " +
+                        stacked().fqn + ", got none");
+  CHECK_THROWS_WITH(load_with([] {
+                      return at::zeros({4, 2});
+                    }),
+                    Catch::Contains(name) && Catch::Contains("(2, 4)") &&
+                        Catch::Contains("(4, 2)"));
+  CHECK_THROWS_WITH(load_with([] {
+                      return at::zeros({2, 4}, at::kBFloat16);
+                    }),
+                    Catch::Contains(name) && Catch::Contains("expected f32") &&
+                        Catch::Contains("got bf16"));
+}
+
+TEST_CASE("persistent buffers that a rule names are in checkpoints", "[unit]") {
+  ModuleTree tree;
+  Module& layers = tree.add_module(tree.root(), "layers");
+  Module& moe = tree.add_module(tree.add_module(layers, "5"), "moe");
+  const auto add = [&](std::string_view name, uint32_t flags) {
+    const int64_t dims[] = {3};
+    titan_tensor_spec spec{};
+    spec.struct_size = sizeof(spec);
+    spec.dtype = TITAN_DTYPE_F32;
+    spec.dims = dims;
+    spec.num_dims = 1;
+    spec.name = {name.data(), name.size()};
+    tree.add_buffer(moe, spec, flags);
+  };
+  add("expert_bias_E", TITAN_BUFFER_PERSISTENT);
+  add("tokens_per_expert_E", TITAN_BUFFER_STATISTIC);
+  add("other", TITAN_BUFFER_PERSISTENT);
+  const auto keyed = expert_rules().keyed_buffers(tree);
+  REQUIRE(keyed.size() == 1);
+  CHECK(keyed[0].fqn == "layers.5.moe.expert_bias_E");
+  CHECK(expert_rules().sources(keyed[0])[0].hf ==
+        "model.layers.5.mlp.gate.e_score_correction_bias");
+}
+
 }  // namespace titan::module
