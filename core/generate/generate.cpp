@@ -33,7 +33,7 @@ std::vector<int64_t> generate(parallel::Executor& executor,
   check_options(options);
   TITAN_USER_CHECK(!prompt.empty(),
                    "[generate.prompt] expected at least one token, got none");
-  module::KeyValueCache cache;
+  module::StateCache cache;
   std::vector<int64_t> tokens = prompt;
   std::vector<int64_t> made;
   int64_t computed = 0;

@@ -11,11 +11,6 @@
 #include "core/plugin/abi_call.h"
 
 namespace titan::module {
-namespace {
-
-constexpr std::string_view kAttention = "titan.attention/1";
-
-}  // namespace
 
 at::Tensor BatchTensors::find(std::string_view name) const {
   if (name == "tokens") return tokens;
@@ -69,11 +64,12 @@ std::vector<at::Tensor> Context::invoke(Site& site,
   const bool is_done =
       transitions != nullptr && transitions->run_leaf(*site.leaf, in, out);
   if (!is_done) {
-    if (cache_ != nullptr) extend_with_cache(site, in);
     if (site.leaf != nullptr)
       for (const Parameter* parameter : site.leaf->parameters)
         in.push_back(parameters_.compute(*parameter));
+    if (cache_ != nullptr) cache_->extend(site, in);
     out = op::invoke(site.slot, in);
+    if (cache_ != nullptr) cache_->keep(site, out);
   }
   if (observer_ && !out.empty()) observer_(site.span_name, out.front());
   if (transitions != nullptr) transitions->after(*site.leaf, out);
@@ -81,16 +77,6 @@ std::vector<at::Tensor> Context::invoke(Site& site,
   adapted.insert(adapted.end(), out.begin(), out.end());
   return run_code(
       adapter->code, adapter->self, site.leaf->fqn, adapted, out.size());
-}
-
-void Context::extend_with_cache(const Site& site, std::vector<at::Tensor>& in) {
-  if (site.slot.spec().id != kAttention) return;
-  auto& past = cache_->entries[&site];
-  if (past.keys.defined()) {
-    in[1] = at::cat({past.keys, in[1]}, 0);
-    in[2] = at::cat({past.values, in[2]}, 0);
-  }
-  past = {in[1], in[2]};
 }
 
 std::vector<at::Tensor> Context::run_code(const titan_module_class& code,

@@ -6,13 +6,13 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
 #include <titan/abi.h>
 
+#include "core/module/state_cache.h"
 #include "core/module/tree.h"
 
 namespace titan::module {
@@ -66,15 +66,6 @@ class Transitions {
                         std::vector<at::Tensor>& out) = 0;
 };
 
-/// Keys and values of past tokens, per attention call site.
-struct KeyValueCache {
-  struct Entry {
-    at::Tensor keys;    // [past, Nk, H]
-    at::Tensor values;  // [past, Nk, Hv]
-  };
-  std::unordered_map<const Site*, Entry> entries;
-};
-
 /// A loss that the model itself adds (balance, z, MTP).
 struct AddedLoss {
   std::string name;
@@ -93,7 +84,7 @@ class Context {
   void set_buffers(BufferSource* buffers) { buffers_ = buffers; }
   BufferSource& buffers() const;
   void set_transitions(Transitions* transitions) { transitions_ = transitions; }
-  void set_cache(KeyValueCache* cache) { cache_ = cache; }
+  void set_cache(StateCache* cache) { cache_ = cache; }
   /// In the second forward of a recomputed item: statistics, losses and metrics
   /// were counted in the first.
   void set_recompute(bool is_recompute) { is_recompute_ = is_recompute; }
@@ -128,7 +119,6 @@ class Context {
                                    const std::string& fqn,
                                    const std::vector<at::Tensor>& in,
                                    size_t num_out);
-  void extend_with_cache(const Site& site, std::vector<at::Tensor>& in);
 
   ParameterSource& parameters_;
   int32_t mode_;
@@ -137,7 +127,7 @@ class Context {
   const BatchTensors* batch_ = nullptr;
   BufferSource* buffers_ = nullptr;
   Transitions* transitions_ = nullptr;
-  KeyValueCache* cache_ = nullptr;
+  StateCache* cache_ = nullptr;
   Observer observer_;
   std::vector<AddedLoss> added_losses_;
   std::map<std::string, at::Tensor> metrics_;

@@ -510,7 +510,7 @@ at::Tensor Executor::evaluate(const BatchTensors& batch) {
 
 at::Tensor Executor::logits(const BatchTensors& batch,
                             int32_t mode,
-                            module::KeyValueCache* cache,
+                            module::StateCache* cache,
                             bool last_token_only) {
   TITAN_USER_CHECK(mesh_.size("pp") == 1,
                    "[parallel.pp] logits: expected 1 stage, got ",

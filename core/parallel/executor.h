@@ -65,7 +65,7 @@ class Executor {
   /// Single stage. `cache` may be null.
   at::Tensor logits(const module::BatchTensors& batch,
                     int32_t mode,
-                    module::KeyValueCache* cache,
+                    module::StateCache* cache,
                     bool last_token_only);
 
   /// Called with every op's output: see Context::set_observer.

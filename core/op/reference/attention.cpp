@@ -57,10 +57,7 @@ void check_shapes(const std::vector<TensorMeta>& in) {
                    query_heads,
                    " query heads, got ",
                    key_heads);
-  if (in[kCuSeqlens].is_defined) {
-    expect_dtype(in[kCuSeqlens], "cu_seqlens", at::kInt);
-    expect_num_dims(in[kCuSeqlens], "cu_seqlens", 1);
-  }
+  expect_cu_seqlens(in[kCuSeqlens]);
   if (in[kDocId].is_defined) {
     expect_num_dims(in[kDocId], "doc_id", 1);
     expect_dim(in[kDocId], "doc_id", 0, in[kQuery].sizes[0]);
@@ -95,26 +92,11 @@ std::vector<Run> runs_of(const at::Tensor& cu_seqlens,
         cu_seqlens.numel() - 1);
     return {{1, 0, num_queries, 0, num_keys}};
   }
-  const at::Tensor bounds = cu_seqlens.cpu().contiguous();
-  const int32_t* bound = bounds.const_data_ptr<int32_t>();
-  const int64_t num_bounds = bounds.numel();
-  TITAN_USER_CHECK(
-      num_bounds >= 1 && bound[0] == 0 && bound[num_bounds - 1] == num_queries,
-      "[titan.attention/1] cu_seqlens: expected 0 to ",
-      num_queries,
-      ", got ",
-      num_bounds == 0 ? -1 : bound[0],
-      " to ",
-      num_bounds == 0 ? -1 : bound[num_bounds - 1]);
-  for (int64_t i = 1; i < num_bounds; ++i) {
-    const int64_t begin = bound[i - 1];
-    const int64_t length = bound[i] - begin;
-    TITAN_USER_CHECK(length >= 0,
-                     "[titan.attention/1] cu_seqlens: expected ascending "
-                     "numbers, got ",
-                     begin,
-                     " before ",
-                     bound[i]);
+  const auto bounds =
+      document_bounds(cu_seqlens, num_queries, "titan.attention/1");
+  for (size_t i = 1; i < bounds.size(); ++i) {
+    const int64_t begin = bounds[i - 1];
+    const int64_t length = bounds[i] - begin;
     if (length == 0) continue;
     if (!runs.empty() && runs.back().query_length == length) {
       ++runs.back().count;
@@ -142,25 +124,6 @@ at::Tensor as_batch(const at::Tensor& x_TNH,
   return x_TNH.narrow(0, begin, count * length)
       .unflatten(0, {count, length})
       .transpose(1, 2);
-}
-
-/// Key heads repeated for the query heads that share them; a copy when they do.
-at::Tensor repeat_heads(const at::Tensor& x_BMJH, int64_t num_heads) {
-  const int64_t group = num_heads / x_BMJH.size(1);
-  if (group == 1) return x_BMJH;
-  return x_BMJH.unsqueeze(2)
-      .expand({-1, -1, group, -1, -1})
-      .reshape({x_BMJH.size(0), num_heads, x_BMJH.size(2), x_BMJH.size(3)});
-}
-
-/// Sum over the query heads that share a key head: [B, N, J, H] -> [B, M, J,
-/// H].
-at::Tensor sum_heads(const at::Tensor& x_BNJH, int64_t num_key_heads) {
-  if (x_BNJH.size(1) == num_key_heads) return x_BNJH;
-  const auto acc = acc_type(x_BNJH.scalar_type());
-  return x_BNJH.unflatten(1, {num_key_heads, x_BNJH.size(1) / num_key_heads})
-      .sum(at::IntArrayRef{2}, false, acc)
-      .to(x_BNJH.scalar_type());
 }
 
 /// [L, J] of 0 and -inf, or undefined when everything is visible. The last

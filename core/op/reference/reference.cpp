@@ -12,9 +12,11 @@ std::vector<OpSpec> first_party_ops() {
   std::vector<OpSpec> ops;
   ops.push_back(adamw_spec());
   ops.push_back(attention_spec());
+  ops.push_back(causal_conv1d_spec());
   ops.push_back(cross_entropy_spec());
   ops.push_back(embedding_spec());
   ops.push_back(fused_linear_cross_entropy_spec());
+  ops.push_back(gated_delta_rule_spec());
   ops.push_back(grouped_linear_spec());
   ops.push_back(layer_norm_spec());
   ops.push_back(linear_spec());
@@ -46,6 +48,57 @@ void check_labels(const at::Tensor& labels, int64_t vocabulary) {
         " at token ",
         i);
   }
+}
+
+std::vector<int64_t> document_bounds(const at::Tensor& cu_seqlens,
+                                     int64_t num_tokens,
+                                     std::string_view op) {
+  if (!cu_seqlens.defined()) return {0, num_tokens};
+  const at::Tensor on_cpu = cu_seqlens.cpu().contiguous();
+  const int32_t* given = on_cpu.const_data_ptr<int32_t>();
+  const std::vector<int64_t> bounds(given, given + on_cpu.numel());
+  TITAN_USER_CHECK(
+      !bounds.empty() && bounds.front() == 0 && bounds.back() == num_tokens,
+      '[',
+      op,
+      "] cu_seqlens: expected 0 to ",
+      num_tokens,
+      ", got ",
+      bounds.empty() ? -1 : bounds.front(),
+      " to ",
+      bounds.empty() ? -1 : bounds.back());
+  for (size_t i = 1; i < bounds.size(); ++i)
+    TITAN_USER_CHECK(bounds[i - 1] <= bounds[i],
+                     '[',
+                     op,
+                     "] cu_seqlens: expected ascending numbers, got ",
+                     bounds[i - 1],
+                     " before ",
+                     bounds[i]);
+  return bounds;
+}
+
+void expect_cu_seqlens(const TensorMeta& cu_seqlens) {
+  if (!cu_seqlens.is_defined) return;
+  expect_dtype(cu_seqlens, "cu_seqlens", at::kInt);
+  expect_num_dims(cu_seqlens, "cu_seqlens", 1);
+}
+
+at::Tensor repeat_heads(const at::Tensor& x_BMJH, int64_t num_heads) {
+  const int64_t group = num_heads / x_BMJH.size(1);
+  if (group == 1) return x_BMJH;
+  return x_BMJH.unsqueeze(2)
+      .expand({-1, -1, group, -1, -1})
+      .reshape({x_BMJH.size(0), num_heads, x_BMJH.size(2), x_BMJH.size(3)});
+}
+
+at::Tensor sum_heads(const at::Tensor& x_BNJH, int64_t num_shared_heads) {
+  if (x_BNJH.size(1) == num_shared_heads) return x_BNJH;
+  const auto acc = acc_type(x_BNJH.scalar_type());
+  return x_BNJH
+      .unflatten(1, {num_shared_heads, x_BNJH.size(1) / num_shared_heads})
+      .sum(at::IntArrayRef{2}, false, acc)
+      .to(x_BNJH.scalar_type());
 }
 
 void expect_dim(const TensorMeta& tensor,

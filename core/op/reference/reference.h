@@ -12,9 +12,11 @@ namespace titan::op::reference {
 
 OpSpec adamw_spec();
 OpSpec attention_spec();
+OpSpec causal_conv1d_spec();
 OpSpec cross_entropy_spec();
 OpSpec embedding_spec();
 OpSpec fused_linear_cross_entropy_spec();
+OpSpec gated_delta_rule_spec();
 OpSpec grouped_linear_spec();
 OpSpec layer_norm_spec();
 OpSpec linear_spec();
@@ -36,6 +38,23 @@ inline constexpr int64_t kIgnoredLabel = -100;
 /// UserError unless every label is kIgnoredLabel or in [0, vocabulary). Reads
 /// the labels, so on the CPU only; elsewhere the device asserts.
 void check_labels(const at::Tensor& labels, int64_t vocabulary);
+
+/// The bounds of packed documents: 0, ..., num_tokens, ascending; `cu_seqlens`
+/// undefined: one document. UserError naming `op` otherwise. Reads the tensor.
+std::vector<int64_t> document_bounds(const at::Tensor& cu_seqlens,
+                                     int64_t num_tokens,
+                                     std::string_view op);
+
+/// Checks an optional "cu_seqlens": i32, one dim.
+void expect_cu_seqlens(const TensorMeta& cu_seqlens);
+
+/// Heads repeated for those that share them, [B, M, J, H] -> [B, N, J, H]; head
+/// n uses head n / (N / M). A copy when they do.
+at::Tensor repeat_heads(const at::Tensor& x_BMJH, int64_t num_heads);
+
+/// Sum over the heads that share one, [B, N, J, H] -> [B, M, J, H]; in
+/// acc(dtype), rounded once.
+at::Tensor sum_heads(const at::Tensor& x_BNJH, int64_t num_shared_heads);
 
 /// Throws UserError "what: expected ..., got ...": infer_shapes adds the op,
 /// the FQN and all shapes.

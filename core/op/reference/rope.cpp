@@ -193,7 +193,9 @@ std::vector<ConformanceCase> make_cases() {
   return {make_case("prime tokens", {7, 3, 16}, {}),
           make_case("no tokens", {0, 2, 8}, {}),
           make_case("one pair", {5, 1, 2}, {}),
-          make_case("partial", {5, 2, 12}, {{"rotary_dim", int64_t{4}}}),
+          make_case("partial",
+                    {5, 2, 12},
+                    {{"rotary_dim", int64_t{4}}, {"magnitude", 1.25}}),
           make_case("llama scaling", {11, 2, 64}, llama),
           make_case("yarn scaling", {11, 2, 64}, yarn),
           make_case("linear scaling", {11, 2, 64}, linear)};
@@ -206,7 +208,8 @@ OpSpec rope_spec(RopePairs pairs) {
   const bool is_adjacent = pairs == RopePairs::kAdjacent;
   spec.id = is_adjacent ? "titan.rope_complex/1" : "titan.rope_cos_sin/1";
   spec.formula = text(
-      "(a, b) -> (a cos - b sin, a sin + b cos), angle = position * f_j, "
+      "(a, b) -> magnitude (a cos - b sin, a sin + b cos), angle = position "
+      "* f_j, "
       "f_j = theta^(-2j/R); pair j = ",
       is_adjacent ? "(x[2j], x[2j+1])" : "(x[j], x[j + R/2])");
   spec.inputs = {{"x", false, true, false}, {"positions", false, false, true}};

@@ -64,6 +64,7 @@ void scale_yarn(std::vector<double>& frequencies,
 }
 
 RopeTable make_table(const std::vector<double>& frequencies,
+                     double magnitude,
                      int64_t num_positions,
                      at::ScalarType dtype,
                      const at::Device& device) {
@@ -72,7 +73,10 @@ RopeTable make_table(const std::vector<double>& frequencies,
   const at::Tensor steps = at::from_blob(
       const_cast<double*>(frequencies.data()), {half}, at::kDouble);
   const at::Tensor angles = positions.unsqueeze(1) * steps;
-  return {angles.cos().to(dtype).to(device), angles.sin().to(dtype).to(device)};
+  const auto rounded = [&](const at::Tensor& table) {
+    return (table * magnitude).to(dtype).to(device);
+  };
+  return {rounded(angles.cos()), rounded(angles.sin())};
 }
 
 /// Highest position + 1; checks the range. CPU only.
@@ -142,6 +146,7 @@ std::vector<AttributeSpec> rope_attributes() {
       {"beta_fast", 32.0, "yarn: turns from which nothing is stretched"},
       {"beta_slow", 1.0, "yarn: turns up to which all is stretched"},
       {"truncate", true, "yarn: round the ramp's ends to whole dims"},
+      {"magnitude", 1.0, "factor of the dims that rotate (yarn)"},
       {"max_position", int64_t{0}, "positions must be below; 0 = no limit"}};
 }
 
@@ -180,8 +185,11 @@ RopeTable rope_table(const Attributes& attributes,
       found = &entry;
   }
   if (found && found->table.cos_PR2.size(0) >= rows) return found->table;
-  RopeTable made =
-      make_table(rope_frequencies(attributes, rotary_dim), rows, dtype, device);
+  RopeTable made = make_table(rope_frequencies(attributes, rotary_dim),
+                              attributes.get_double("magnitude"),
+                              rows,
+                              dtype,
+                              device);
   if (found) {
     found->table = made;  // holders of the shorter one keep theirs
   } else {

@@ -11,7 +11,8 @@
 namespace titan::op::reference {
 
 struct RopeTable {
-  at::Tensor cos_PR2;  // [P, R/2], f32 (f64 when the input is f64)
+  // [P, R/2], times the magnitude; f32 (f64 when the input is f64)
+  at::Tensor cos_PR2;
   at::Tensor sin_PR2;
 };
 

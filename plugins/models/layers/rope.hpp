@@ -22,6 +22,7 @@ struct RopeConfig {
   double beta_slow = 1;         // yarn
   bool truncate = true;         // yarn
   double attention_factor = 1;  // yarn: multiplies q and k; see attention_scale
+  double magnitude = 1;         // of the turned dims, where only a part turns
   int64_t original_max_position = 0;
   int64_t max_position = 0;
 };
@@ -62,6 +63,7 @@ inline Op rope_op(const Build& b, const RopeConfig& c) {
                {"beta_fast", c.beta_fast},
                {"beta_slow", c.beta_slow},
                {"truncate", c.truncate},
+               {"magnitude", c.magnitude},
                {"original_max_position", c.original_max_position},
                {"max_position", c.max_position}});
 }

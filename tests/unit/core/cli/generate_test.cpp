@@ -77,7 +77,7 @@ TEST_CASE("cached logits are those of the whole prefix", "[unit]") {
   // Rounding only: fp32 sums in another order (one query row, not many).
   constexpr double kTolerance = 1e-5;
   std::vector<int64_t> tokens = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5};
-  module::KeyValueCache cache;
+  module::StateCache cache;
   const auto step = [&](int64_t first, int32_t mode) {
     const auto count = static_cast<int64_t>(tokens.size()) - first;
     module::BatchTensors batch;

@@ -99,8 +99,9 @@ Tensors rope_formula(const Attributes& attributes,
         (in[1].to(at::kDouble) * frequency(attributes, j, dims)).unsqueeze(1);
     const int64_t a = is_adjacent ? 2 * j : j;
     const int64_t b = is_adjacent ? 2 * j + 1 : j + dims / 2;
-    columns[a] = x[a] * angle.cos() - x[b] * angle.sin();
-    columns[b] = x[a] * angle.sin() + x[b] * angle.cos();
+    const double magnitude = attributes.get_double("magnitude");
+    columns[a] = (x[a] * angle.cos() - x[b] * angle.sin()) * magnitude;
+    columns[b] = (x[a] * angle.sin() + x[b] * angle.cos()) * magnitude;
   }
   return {at::stack(columns, 2)};
 }
@@ -190,6 +191,91 @@ Tensors adamw_formula(const Attributes& attributes, const Tensors& in) {
       square};
 }
 
+/// First token of t's document.
+int64_t document_start(const at::Tensor& bounds, int64_t t) {
+  if (!bounds.defined()) return 0;
+  return bounds.masked_select(bounds.le(t)).max().item<int64_t>();
+}
+
+/// Token by token, tap by tap.
+Tensors causal_conv1d_formula(const Attributes& attributes, const Tensors& in) {
+  const int64_t num_taps = in[3].size(2);
+  const int64_t num_past = in[2].defined() ? in[2].size(0) : 0;
+  std::vector<at::Tensor> rows;
+  for (int64_t t = 0; t < in[0].size(0); ++t) {
+    at::Tensor sum = in[4].defined() ? in[4] : at::zeros_like(in[0][t]);
+    for (int64_t j = 0; j < num_taps; ++j) {
+      const int64_t from = t - num_taps + 1 + j;
+      const at::Tensor tap = in[3].select(2, j).squeeze(1);
+      if (from >= document_start(in[1], t))
+        sum = sum + tap * in[0][from];
+      else if (from < 0 && from + num_past >= 0)
+        sum = sum + tap * in[2][from + num_past];
+    }
+    const bool is_silu = attributes.get_string("activation") == "silu";
+    rows.push_back(is_silu ? sum / (1 + at::exp(-sum)) : sum);
+  }
+  if (rows.empty()) return {in[0] + 0 * (in[3].sum() + in[4].sum())};
+  return {at::stack(rows)};
+}
+
+/// The recurrence, token by token and head by head.
+struct DeltaRule {
+  const Attributes& attributes;
+  const Tensors& in;
+
+  int64_t num_heads() const { return in[2].size(1); }
+  at::Tensor unit(const at::Tensor& x) const {
+    const double eps = attributes.get_double("qk_norm_eps");
+    return eps == 0 ? x : x / at::sqrt((x * x).sum() + eps);
+  }
+  at::Tensor first_state(int64_t document, int64_t n) const {
+    if (in[6].defined()) return in[6][document][n];
+    return at::zeros({in[0].size(2), in[2].size(2)}, at::kDouble);
+  }
+  /// Takes the state one token on; returns the output.
+  at::Tensor step(at::Tensor& state, int64_t t, int64_t n) const {
+    const int64_t m = n / (num_heads() / in[0].size(1));
+    double scale = attributes.get_double("scale");
+    if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(in[0].size(2)));
+    const at::Tensor key = unit(in[1][t][m]);
+    state = in[3][t][n].exp() * state;
+    const at::Tensor wrong = in[2][t][n] - at::mv(state.t(), key);
+    state = state + in[4][t][n] * at::outer(key, wrong);
+    return at::mv(state.t(), unit(in[0][t][m]) * scale);
+  }
+};
+
+Tensors gated_delta_rule_formula(const Attributes& attributes,
+                                 const Tensors& in) {
+  const DeltaRule rule{attributes, in};
+  const int64_t num_tokens = in[0].size(0);
+  const at::Tensor bounds =
+      in[5].defined() ? in[5] : at::tensor({int64_t{0}, num_tokens});
+  std::vector<at::Tensor> rows, finals;
+  for (int64_t document = 0; document + 1 < bounds.numel(); ++document) {
+    std::vector<at::Tensor> states;
+    for (int64_t n = 0; n < rule.num_heads(); ++n)
+      states.push_back(rule.first_state(document, n));
+    for (int64_t t = bounds[document].item<int64_t>();
+         t < bounds[document + 1].item<int64_t>();
+         ++t) {
+      std::vector<at::Tensor> heads;
+      for (int64_t n = 0; n < rule.num_heads(); ++n)
+        heads.push_back(rule.step(states[n], t, n));
+      rows.push_back(at::stack(heads));
+    }
+    finals.push_back(at::stack(states));
+  }
+  const at::Tensor nothing =
+      0 * (in[0].sum() + in[1].sum() + in[2].sum() + in[3].sum() + in[4].sum());
+  const at::Tensor final_state =
+      in[6].defined()
+          ? at::stack(finals)
+          : nothing.expand({0, in[2].size(1), in[0].size(2), in[2].size(2)});
+  return {rows.empty() ? in[2] + nothing : at::stack(rows), final_state};
+}
+
 }  // namespace
 
 Tensors formula(const OpSpec& spec,
@@ -204,9 +290,11 @@ Tensors formula(const OpSpec& spec,
                         Tensors (*)(const Attributes&, const Tensors&)>
       formulas = {{"adamw", adamw_formula},
                   {"attention", attention_formula},
+                  {"causal_conv1d", causal_conv1d_formula},
                   {"cross_entropy", cross_entropy_formula},
                   {"embedding", embedding_formula},
                   {"fused_linear_cross_entropy", fused_formula},
+                  {"gated_delta_rule", gated_delta_rule_formula},
                   {"layer_norm", layer_norm_formula},
                   {"linear", linear_formula},
                   {"rms_norm", rms_norm_formula},
