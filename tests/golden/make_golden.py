@@ -102,9 +102,42 @@ QWEN3 = {
         rope_parameters=rope("linear", 5000000.0, factor=4.0))),
 }
 
+
+def qwen3_moe(**changes):
+    return qwen3(**dict(dict(num_experts=6, num_experts_per_tok=2,
+                             moe_intermediate_size=20, norm_topk_prob=True,
+                             decoder_sparse_step=1, mlp_only_layers=[],
+                             head_dim=8),
+                        **changes))
+
+
+# Eight tokens leave most of 24 experts without one.
+QWEN3_MOE = {
+    "qwen3_moe_mixed": ((1, 32), qwen3_moe(
+        num_hidden_layers=6, decoder_sparse_step=2, mlp_only_layers=[3],
+        norm_topk_prob=False, num_experts=5, num_experts_per_tok=3)),
+    "qwen3_moe_top1": ((1, 32), qwen3_moe(
+        num_experts_per_tok=1, norm_topk_prob=False,
+        tie_word_embeddings=True)),
+    "qwen3_moe_all": ((1, 32), qwen3_moe(
+        num_experts=4, num_experts_per_tok=4, attention_bias=True,
+        rope_parameters=rope("yarn", 1000000.0, factor=4.0,
+                             original_max_position_embeddings=8))),
+    "qwen3_moe_idle": ((1, 8), qwen3_moe(
+        num_experts=24, moe_intermediate_size=8, num_key_value_heads=1)),
+    "qwen3_moe_window": ((2, 24), qwen3_moe(
+        use_sliding_window=True, sliding_window=6, norm_topk_prob=False,
+        rms_norm_eps=1e-5)),
+    "qwen3_moe_wide": ((3, 12), qwen3_moe(
+        num_hidden_layers=1, num_experts=7, num_experts_per_tok=3,
+        moe_intermediate_size=36, head_dim=20, num_attention_heads=3,
+        num_key_value_heads=3)),
+}
+
 # name -> (class prefix in transformers, rows and length, configuration)
 MODELS = {name: (family, *case)
-          for family, cases in (("Llama", LLAMA), ("Qwen3", QWEN3))
+          for family, cases in (("Llama", LLAMA), ("Qwen3", QWEN3),
+                                ("Qwen3Moe", QWEN3_MOE))
           for name, case in cases.items()}
 
 

@@ -83,3 +83,15 @@ TEST_CASE("a Qwen3 with a window resumes bit-identically and generates",
                                  "generate.at_end=true",
                                  "generate.max_tokens=24"});
 }
+
+// The bias of the experts' choice is state of the run.
+TEST_CASE("a Qwen3 with experts resumes bit-identically and generates",
+          "[integration]") {
+  check_resumes_bit_identically(
+      {"model.use=titan.qwen3",
+       "model.config.head_dim=12",
+       "model.config.moe={num_experts: 6, top_k: 2, hidden_dim: 24, "
+       "sparse_step: 2, load_balance_coeff: 0.01}",
+       "generate.at_end=true",
+       "generate.max_tokens=24"});
+}

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include <titan/sdk.hpp>
@@ -12,10 +13,12 @@
 #include "plugins/models/layers/attention.hpp"
 #include "plugins/models/layers/decoder_config.hpp"
 #include "plugins/models/layers/feed_forward.hpp"
+#include "plugins/models/layers/moe.hpp"
 
 namespace titan::layers {
 
-/// h = x + attention(norm(x)); out = h + feed_forward(norm(h)).
+/// h = x + attention(norm(x)); out = h + mix(norm(h)), where mix is a
+/// feed-forward or a mixture of experts.
 class DecoderBlock : public Module<DecoderBlock> {
  public:
   struct Config {
@@ -24,6 +27,8 @@ class DecoderBlock : public Module<DecoderBlock> {
     Init attention_init, attention_output_init;
     FeedForwardConfig feed_forward;
     Init feed_forward_init, feed_forward_output_init;
+    std::optional<MoeConfig> moe = std::nullopt;  // in feed_forward's place
+    MoeInit moe_init = {};
   };
 
   DecoderBlock(Build b, const Config& c)
@@ -33,22 +38,28 @@ class DecoderBlock : public Module<DecoderBlock> {
                    c.attention,
                    c.attention_init,
                    c.attention_output_init),
-        ffn_norm_(b / "ffn_norm", c.attention.dim, {c.norm_eps}),
-        feed_forward_(b / "feed_forward",
-                      c.feed_forward,
-                      c.feed_forward_init,
-                      c.feed_forward_output_init) {}
+        ffn_norm_(b / "ffn_norm", c.attention.dim, {c.norm_eps}) {
+    if (c.moe)
+      moe_.emplace(b / "moe", *c.moe, c.moe_init);
+    else
+      feed_forward_.emplace(b / "feed_forward",
+                            c.feed_forward,
+                            c.feed_forward_init,
+                            c.feed_forward_output_init);
+  }
 
   Tensor forward(Context& ctx, const Tensor& x_TD) const {
     const Tensor h_TD = x_TD + attention_(ctx, attention_norm_(ctx, x_TD));
-    return h_TD + feed_forward_(ctx, ffn_norm_(ctx, h_TD));
+    const Tensor n_TD = ffn_norm_(ctx, h_TD);
+    return h_TD + (moe_ ? (*moe_)(ctx, n_TD) : (*feed_forward_)(ctx, n_TD));
   }
 
  private:
   RMSNorm attention_norm_;
   GroupedQueryAttention attention_;
   RMSNorm ffn_norm_;
-  FeedForward feed_forward_;
+  std::optional<FeedForward> feed_forward_;
+  std::optional<Moe> moe_;
 };
 
 /// The attention of `c`; qk-norm and window are the family's to set.

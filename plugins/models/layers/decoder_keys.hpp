@@ -54,6 +54,18 @@ inline void feed_forward_keys(Keys& keys, bool has_bias) {
   });
 }
 
+/// Experts are stored one by one there and stacked here. The bias of the choice
+/// has no name there: an import starts it at zero, an export leaves it out.
+inline void moe_keys(Keys& keys) {
+  const std::string native = "layers.{i}.moe.";
+  const std::string inner = native + "routed_experts.inner_experts.";
+  const std::string hf = "model.layers.{i}.mlp.";
+  keys.identity(native + "router.gate.weight", hf + "gate.weight");
+  keys.stack(inner + "w1_EFD", hf + "experts.{e}.gate_proj.weight");
+  keys.stack(inner + "w2_EDF", hf + "experts.{e}.down_proj.weight");
+  keys.stack(inner + "w3_EFD", hf + "experts.{e}.up_proj.weight");
+}
+
 /// All that is around attention and feed-forward.
 inline void decoder_keys(Keys& keys, bool has_tied_embeddings) {
   keys.identity("tok_embeddings.weight", "model.embed_tokens.weight");

@@ -19,7 +19,8 @@ struct FeedForwardConfig {
 /// Weights of one feed-forward.
 inline int64_t feed_forward_weights(const FeedForwardConfig& c) {
   const int64_t biases = c.has_bias ? 2 * c.hidden_dim + c.dim : 0;
-  return 3 * c.dim * c.hidden_dim + biases;
+  const int64_t gate = c.has_gate ? c.dim : 0;
+  return 3 * c.dim * c.hidden_dim + biases + gate;
 }
 
 class FeedForward : public Module<FeedForward> {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plugins/models/layers/decoder_config.hpp"
+#include "plugins/models/layers/moe.hpp"
 #include "plugins/models/layers/schema.hpp"
 
 namespace titan::qwen3 {
@@ -40,6 +41,24 @@ inline constexpr std::string_view kSchemaHead = R"json({
 "sliding_layers": {"type": "array", "default": [],
   "items": {"type": "integer", "minimum": 0},
   "description": "Blocks whose attention sees only sliding_window tokens"},
+"moe": {"type": "object", "additionalProperties": false, "properties": {
+  "num_experts": {"type": "integer", "default": 0, "minimum": 0,
+    "description": "Experts of a block; 0: every block is dense"},
+  "top_k": {"type": "integer", "default": 8, "minimum": 1,
+    "description": "Experts of a token"},
+  "hidden_dim": {"type": "integer", "default": 768, "minimum": 1,
+    "description": "Hidden dimension of an expert"},
+  "normalise": {"type": "boolean", "default": true,
+    "description": "A token's weights sum to 1"},
+  "sparse_step": {"type": "integer", "default": 1, "minimum": 1,
+    "description": "Every so many blocks have experts, the others are dense"},
+  "dense_layers": {"type": "array", "default": [],
+    "items": {"type": "integer", "minimum": 0},
+    "description": "Blocks that are dense whatever sparse_step says"},
+  "load_balance_coeff": {"type": ["number", "null"], "default": null,
+    "exclusiveMinimum": 0,
+    "description": "How far a step moves the bias of experts; null: no bias"}
+}},
 "rope": {"type": "object", "additionalProperties": false, "properties": {
   "theta": {"type": "number", "default": 1000000, "exclusiveMinimum": 0,
     "description": "Base of the rotary frequencies"},
@@ -64,8 +83,17 @@ struct Qwen3Config : layers::DecoderConfig {
     return is_sliding_layer[static_cast<size_t>(layer)];
   }
 
+  bool has_experts() const { return moe.router.num_experts > 0; }
+  bool is_sparse(int64_t layer) const {
+    return has_experts() && (layer + 1) % sparse_step == 0 &&
+           !is_dense_layer[static_cast<size_t>(layer)];
+  }
+
   int64_t sliding_window;  // 0: none
   std::vector<bool> is_sliding_layer;
+  layers::MoeConfig moe;  // of sparse blocks
+  int64_t sparse_step;
+  std::vector<bool> is_dense_layer;
 };
 
 }  // namespace titan::qwen3

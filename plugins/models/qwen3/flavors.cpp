@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The published sizes; debugmodel is torchtitan's.
+// The published sizes; the debug models are torchtitan's, and so is balancing
+// by a bias, which Hugging Face's implementation does not have.
 #include "plugins/models/qwen3/model.h"
 
 namespace titan::qwen3 {
@@ -14,6 +15,9 @@ constexpr Flavor kFlavors[] = {
     {"8B",   R"({"dim":4096,"num_layers":36,"num_heads":32,"num_kv_heads":8,"hidden_dim":12288})"},
     {"14B",  R"({"dim":5120,"num_layers":40,"num_heads":40,"num_kv_heads":8,"hidden_dim":17408})"},
     {"32B",  R"({"dim":5120,"num_layers":64,"num_heads":64,"num_kv_heads":8,"hidden_dim":25600})"},
+    {"debugmodel_moe", R"({"dim":256,"num_layers":8,"num_heads":16,"num_kv_heads":8,"hidden_dim":3072,"vocab_size":2048,"max_position":4096,"moe":{"num_experts":64,"hidden_dim":768,"load_balance_coeff":1e-3}})"},
+    {"30B-A3B",   R"({"dim":2048,"num_layers":48,"num_heads":32,"num_kv_heads":4,"hidden_dim":6144,"moe":{"num_experts":128,"hidden_dim":768,"load_balance_coeff":1e-3}})"},
+    {"235B-A22B", R"({"dim":4096,"num_layers":94,"num_heads":64,"num_kv_heads":4,"hidden_dim":12288,"rope":{"theta":5000000},"moe":{"num_experts":128,"hidden_dim":1536,"load_balance_coeff":1e-3}})"},
 };
 // clang-format on
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hugging Face's Qwen3ForCausalLM: config.json both ways, and key rules. Both
-// sides turn halves of a head, so nothing is permuted.
+// Hugging Face's Qwen3ForCausalLM and Qwen3MoeForCausalLM: config.json both
+// ways, and key rules. Both sides turn halves of a head, so nothing is
+// permuted.
 #include "plugins/models/layers/decoder_keys.hpp"
 #include "plugins/models/qwen3/model.h"
 
@@ -14,12 +15,16 @@ constexpr const char* kFull = "full_attention";
 constexpr const char* kUnsupported[] = {"dual_chunk_attention_config",
                                         "sparse_attention_config"};
 
-/// "layer_types", else the blocks from max_window_layers on.
+bool is_moe(const Json& hf) {
+  return hf.str_or("model_type", "qwen3") == "qwen3_moe";
+}
+
+/// "layer_types", else the blocks from max_window_layers on; with experts all.
 Json sliding_layers_from_hf(const Json& hf, bool has_window) {
   const int64_t num_layers = hf.at("num_hidden_layers").i64();
   Json out = Json::array();
-  if (!hf.has("layer_types")) {
-    const int64_t first = hf.i64_or("max_window_layers", 28);
+  if (is_moe(hf) || !hf.has("layer_types")) {
+    const int64_t first = is_moe(hf) ? 0 : hf.i64_or("max_window_layers", 28);
     for (int64_t layer = first; has_window && layer < num_layers; ++layer)
       out.push_back(layer);
     return out;
@@ -59,23 +64,67 @@ void add_window_from_hf(const Json& hf, Json& out) {
   out["sliding_layers"] = std::move(layers);
 }
 
-void add_window_to_hf(const Qwen3Config& c, Json& out) {
-  const bool has_window = c.sliding_window != 0;
-  out["use_sliding_window"] = has_window;
-  out["sliding_window"] = has_window ? Json(c.sliding_window) : Json();
+// Where transformers says which blocks have the window: nowhere for models with
+// experts, whose blocks all have it or none.
+void add_window_layers_to_hf(const Qwen3Config& c, Json& out) {
+  int64_t num_full = c.num_layers;
+  while (num_full > 0 && c.is_sliding(num_full - 1)) --num_full;
+  if (c.has_experts()) {
+    TITAN_USER_CHECK(c.sliding_window == 0 || num_full == 0,
+                     "[model.sliding_layers] Hugging Face's qwen3_moe has one "
+                     "window for all blocks: expected all to be exported, got "
+                     "full attention in block ",
+                     num_full - 1);
+    return;
+  }
   Json types = Json::array();
   for (int64_t layer = 0; layer < c.num_layers; ++layer)
     types.push_back(c.is_sliding(layer) ? kSliding : kFull);
   out["layer_types"] = std::move(types);
   // What transformers before layer_types reads: full attention up to here.
-  int64_t num_full = c.num_layers;
-  while (num_full > 0 && c.is_sliding(num_full - 1)) --num_full;
   out["max_window_layers"] = num_full;
+}
+
+void add_window_to_hf(const Qwen3Config& c, Json& out) {
+  const bool has_window = c.sliding_window != 0;
+  out["use_sliding_window"] = has_window;
+  out["sliding_window"] = has_window ? Json(c.sliding_window) : Json();
+  add_window_layers_to_hf(c, out);
+}
+
+Json moe_from_hf(const Json& hf) {
+  TITAN_USER_CHECK(!hf.flag_or("output_router_logits", false),
+                   "[config.json output_router_logits] its balance loss is not "
+                   "supported: expected false, got true");
+  Json out = Json::object();
+  // transformers 5 writes the first, 4 and published files have the second.
+  out["num_experts"] =
+      hf.i64_or("num_local_experts", hf.i64_or("num_experts", 128));
+  out["top_k"] = hf.i64_or("num_experts_per_tok", 8);
+  out["hidden_dim"] = hf.i64_or("moe_intermediate_size", 768);
+  out["normalise"] = hf.flag_or("norm_topk_prob", false);
+  out["sparse_step"] = hf.i64_or("decoder_sparse_step", 1);
+  if (hf.has("mlp_only_layers")) out["dense_layers"] = hf.at("mlp_only_layers");
+  return out;
+}
+
+void add_moe_to_hf(const Qwen3Config& c, Json& out) {
+  out["num_experts"] = c.moe.router.num_experts;
+  out["num_local_experts"] = c.moe.router.num_experts;
+  out["num_experts_per_tok"] = c.moe.router.top_k;
+  out["moe_intermediate_size"] = c.moe.hidden_dim;
+  out["norm_topk_prob"] = c.moe.router.normalise;
+  out["decoder_sparse_step"] = c.sparse_step;
+  out["output_router_logits"] = false;
+  Json dense = Json::array();
+  for (int64_t layer = 0; layer < c.num_layers; ++layer)
+    if (c.is_dense_layer[static_cast<size_t>(layer)]) dense.push_back(layer);
+  out["mlp_only_layers"] = std::move(dense);
 }
 
 }  // namespace
 
-// Defaults are those of transformers' Qwen3Config.
+// Defaults are those of transformers' Qwen3Config and Qwen3MoeConfig.
 Json Qwen3::config_from_hf(const Json& hf) {
   for (const char* key : kUnsupported)
     TITAN_USER_CHECK(!hf.has(key),
@@ -83,14 +132,22 @@ Json Qwen3::config_from_hf(const Json& hf) {
                      key,
                      "] is not supported: expected none, got one");
   Json out = layers::decoder_from_hf(hf, 32768);
-  out["head_dim"] = hf.i64_or("head_dim", 128);
+  const int64_t default_head_dim =
+      is_moe(hf) ? hf.at("hidden_size").i64() / out.at("num_heads").i64() : 128;
+  out["head_dim"] = hf.i64_or("head_dim", default_head_dim);
   add_window_from_hf(hf, out);
+  if (is_moe(hf)) out["moe"] = moe_from_hf(hf);
   return out;
 }
 
 Json Qwen3::config_to_hf() const {
-  Json out = layers::decoder_to_hf(config_, "Qwen3ForCausalLM", "qwen3");
+  const bool has_experts = config_.has_experts();
+  Json out = layers::decoder_to_hf(
+      config_,
+      has_experts ? "Qwen3MoeForCausalLM" : "Qwen3ForCausalLM",
+      has_experts ? "qwen3_moe" : "qwen3");
   add_window_to_hf(config_, out);
+  if (has_experts) add_moe_to_hf(config_, out);
   return out;
 }
 
@@ -99,6 +156,7 @@ void Qwen3::describe_keys(Keys& keys) const {
   layers::attention_keys(
       keys, {.has_bias = config_.attention_bias, .has_qk_norm = true});
   layers::feed_forward_keys(keys, /*has_bias=*/false);
+  if (config_.has_experts()) layers::moe_keys(keys);
 }
 
 }  // namespace titan::qwen3

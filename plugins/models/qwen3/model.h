@@ -18,7 +18,7 @@ class Network;
 class Qwen3 {
  public:
   static constexpr std::string_view kSchema = kConfigSchema;
-  static constexpr std::string_view kHfModelTypes[] = {"qwen3"};
+  static constexpr std::string_view kHfModelTypes[] = {"qwen3", "qwen3_moe"};
   static std::span<const Flavor> flavors();
 
   explicit Qwen3(const Config& config);

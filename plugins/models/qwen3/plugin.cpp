@@ -8,5 +8,6 @@ TITAN_PLUGIN({.name = "titan.qwen3",
               .version = "0.1.0",
               .vendor = "Titan",
               .licence = "BSD-3-Clause"},
-             titan::model<titan::qwen3::Qwen3>("titan.qwen3",
-                                               "Qwen3 decoder, 0.6B to 32B"))
+             titan::model<titan::qwen3::Qwen3>(
+                 "titan.qwen3",
+                 "Qwen3 decoder, dense and MoE, 0.6B to 235B"))

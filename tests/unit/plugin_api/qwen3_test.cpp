@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cmath>
+
 #include <catch2/catch.hpp>
 
 #include "tests/unit/plugin_api/built_model.h"
@@ -25,6 +28,11 @@ Json from_hf(const std::string& json) {
 // Heads of 6 dims where dim / num_heads is 2.
 const std::string kTiny =
     R"({"dim":8,"num_layers":3,"num_heads":4,"num_kv_heads":2,"head_dim":6,)"
+    R"("hidden_dim":16,"vocab_size":32})";
+
+// The same with five blocks.
+const std::string kFive =
+    R"({"dim":8,"num_layers":5,"num_heads":4,"num_kv_heads":2,"head_dim":6,)"
     R"("hidden_dim":16,"vocab_size":32})";
 
 const std::string kHf =
@@ -83,6 +91,9 @@ TEST_CASE("qwen3's flavors have the published sizes", "[unit]") {
       {"8B", 8190735360},
       {"14B", 14768307200},
       {"32B", 32762123264},
+      {"debugmodel_moe", 315758848},
+      {"30B-A3B", 30532122624},
+      {"235B-A22B", 235093634560},
   };
   for (const auto& [name, count] : sizes) {
     INFO(name);
@@ -282,6 +293,123 @@ TEST_CASE("qwen3's key rules cover every parameter once", "[unit]") {
   CHECK(rules.at("layers.{i}.attention.k_norm.weight").hf ==
         "model.layers.{i}.self_attn.k_norm.weight");
   CHECK(rules.count("layers.{i}.attention.qkv_linear.wq.bias") == 0);
+}
+
+TEST_CASE("qwen3 has experts in the blocks that are neither skipped nor named",
+          "[unit]") {
+  const auto blocks = [](const std::string& more) {
+    const Model model(with(
+        kFive,
+        R"("moe":{"num_experts":4,"top_k":2,)" + more + R"("hidden_dim":6})"));
+    std::string out;
+    for (int layer = 0; layer < 5; ++layer) {
+      const auto& parameters = model.tree.parameters;
+      const std::string dense =
+          titan::text("layers.", layer, ".feed_forward.w1.weight");
+      out += std::any_of(parameters.begin(),
+                         parameters.end(),
+                         [&](const auto& p) { return p->fqn == dense; })
+                 ? 'd'
+                 : 'e';
+    }
+    return out;
+  };
+  CHECK(blocks("") == "eeeee");
+  CHECK(blocks(R"("sparse_step":2,)") == "deded");
+  CHECK(blocks(R"("sparse_step":2,"dense_layers":[3,0],)") == "deddd");
+  CHECK_THROWS_WITH(blocks(R"("dense_layers":[5],)"),
+                    "[model.moe.dense_layers] blocks are counted from 0: "
+                    "expected less than 5, got 5");
+}
+
+TEST_CASE("qwen3 stacks experts and starts them by their rule", "[unit]") {
+  const Model model(with(
+      kTiny,
+      R"("moe":{"num_experts":4,"top_k":2,"hidden_dim":6,"sparse_step":3})"));
+  const std::string inner = "layers.2.moe.routed_experts.inner_experts.";
+  const auto& w2 = model.tree.parameter(inner + "w2_EDF");
+  CHECK(w2.sizes == std::vector<int64_t>{4, 8, 6});
+  CHECK(w2.spec.std == Approx(0.02 / std::sqrt(6.0)));
+  CHECK(w2.spec.shard == TITAN_SHARD_EXPERT);
+  CHECK(model.tree.parameter(inner + "w3_EFD").spec.std == 0.02);
+  CHECK(model.tree.parameter("layers.0.attention.wo.weight").spec.std ==
+        Approx(0.02 / std::sqrt(6.0)));
+  CHECK(model.tree.parameter("layers.0.feed_forward.w2.weight").spec.std ==
+        0.02);
+  model.check_key_rules();
+  const auto w1 = model.key_rules().at(
+      "layers.{i}.moe.routed_experts.inner_experts.w1_EFD");
+  CHECK(w1.transform == TITAN_KEY_STACK);
+  CHECK(w1.hf == "model.layers.{i}.mlp.experts.{e}.gate_proj.weight");
+}
+
+TEST_CASE("qwen3 counts FLOPs of the experts that a token meets", "[unit]") {
+  const auto flops = [](const std::string& more) {
+    return Model(with(kTiny,
+                      R"("moe":{"num_experts":4,"hidden_dim":6,)" + more + "}"))
+        .flops_per_token(16);
+  };
+  CHECK(flops(R"("top_k":3)") - flops(R"("top_k":2)") ==
+        6.0 * 3 * 3 * 8 * 6);  // three blocks, three matrices
+}
+
+// Values of Qwen3-30B-A3B as published.
+TEST_CASE("qwen3 imports a published config.json with experts as its flavor",
+          "[unit]") {
+  const Json config = from_hf(
+      R"({"architectures":["Qwen3MoeForCausalLM"],"attention_bias":false,)"
+      R"("attention_dropout":0.0,"bos_token_id":151643,)"
+      R"("decoder_sparse_step":1,"eos_token_id":151645,"head_dim":128,)"
+      R"("hidden_act":"silu","hidden_size":2048,"initializer_range":0.02,)"
+      R"("intermediate_size":6144,"max_position_embeddings":40960,)"
+      R"("max_window_layers":48,"mlp_only_layers":[],)"
+      R"("model_type":"qwen3_moe","moe_intermediate_size":768,)"
+      R"("norm_topk_prob":true,"num_attention_heads":32,"num_experts":128,)"
+      R"("num_experts_per_tok":8,"num_hidden_layers":48,)"
+      R"("num_key_value_heads":4,"output_router_logits":false,)"
+      R"("rms_norm_eps":1e-06,"rope_scaling":null,"rope_theta":1000000.0,)"
+      R"("router_aux_loss_coef":0.001,"sliding_window":null,)"
+      R"("tie_word_embeddings":false,"torch_dtype":"bfloat16",)"
+      R"("use_sliding_window":false,"vocab_size":151936})");
+  CHECK(!config.at("moe").has("load_balance_coeff"));
+  const Model imported(config.dump());
+  const Model flavor(plugin().flavor("30B-A3B"));
+  CHECK(imported.to_hf() == flavor.to_hf());
+  CHECK(imported.num_parameters() == flavor.num_parameters());
+}
+
+TEST_CASE("qwen3 with experts imports the defaults of transformers", "[unit]") {
+  const std::string json =
+      R"({"model_type":"qwen3_moe","hidden_size":64,"num_hidden_layers":2,)"
+      R"("num_attention_heads":4,"intermediate_size":96,"vocab_size":256})";
+  const Json config = from_hf(json);
+  CHECK(config.at("head_dim").i64() == 16);
+  CHECK(config.at("moe").dump() ==
+        R"({"num_experts":128,"top_k":8,"hidden_dim":768,)"
+        R"("normalise":false,"sparse_step":1})");
+  const Json windowed =
+      from_hf(with(json, R"("use_sliding_window":true,"sliding_window":4)"));
+  CHECK(windowed.at("sliding_layers").dump() == "[0,1]");
+  CHECK_THROWS_WITH(from_hf(with(json, R"("output_router_logits":true)")),
+                    "[config.json output_router_logits] its balance loss is "
+                    "not supported: expected false, got true");
+}
+
+TEST_CASE("qwen3 with experts exports one window for all blocks or none",
+          "[unit]") {
+  const std::string moe = R"("moe":{"num_experts":4,"top_k":2},)";
+  const Model some(
+      with(kTiny, moe + R"("sliding_window":5,"sliding_layers":[2])"));
+  CHECK_THROWS_WITH(some.to_hf(),
+                    Catch::Contains("[model.sliding_layers] Hugging Face's "
+                                    "qwen3_moe has one window for all blocks"));
+  const Model all(
+      with(kTiny, moe + R"("sliding_window":5,"sliding_layers":[0,1,2])"));
+  CHECK(from_hf(all.to_hf()).at("sliding_layers").dump() == "[0,1,2]");
+  CHECK_THROWS_WITH(
+      Model(with(kTiny, R"("moe":{"num_experts":4,"top_k":5})")),
+      "[model.moe.top_k] a token goes to different experts: expected at most "
+      "num_experts 4, got 5");
 }
 
 }  // namespace qwen3_test

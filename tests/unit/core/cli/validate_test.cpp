@@ -49,6 +49,9 @@ TEST_CASE("validate counts the parameters of every flavor", "[unit][golden]") {
       {"qwen3_debug", "8B", 8190735360},
       {"qwen3_debug", "14B", 14768307200},
       {"qwen3_debug", "32B", 32762123264},
+      {"qwen3_debug", "debugmodel_moe", 315758848},
+      {"qwen3_debug", "30B-A3B", 30532122624},
+      {"qwen3_debug", "235B-A22B", 235093634560},
   };
   for (const Size& size : sizes) {
     INFO(size.recipe << ' ' << size.flavor);
