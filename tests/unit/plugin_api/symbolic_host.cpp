@@ -256,6 +256,23 @@ titan_builder_api make_builder() {
         tree_of(builder).parameters.back().get());
     return 0;
   };
+  api.buffer = [](titan_builder* builder,
+                  titan_module* parent,
+                  const titan_tensor_spec* spec,
+                  uint32_t,
+                  titan_buffer** out,
+                  titan_error*) -> int32_t {
+    tree_of(builder).buffers.push_back(std::make_unique<std::string>(
+        join(as_module(parent)->fqn, view(spec->name))));
+    *out =
+        reinterpret_cast<titan_buffer*>(tree_of(builder).buffers.back().get());
+    return 0;
+  };
+  api.initial = [](titan_builder*,
+                   titan_buffer*,
+                   const void*,
+                   uint64_t,
+                   titan_error*) -> int32_t { return 0; };
   api.tie = [](titan_builder* builder,
                titan_module* owner,
                titan_module* alias,

@@ -57,6 +57,7 @@ struct Tree {
   std::vector<std::string> items;  // "embed(batch tokens) -> [-1, 8]"
   std::vector<Module*> item_modules;
   std::vector<std::string> ties;
+  std::vector<std::unique_ptr<std::string>> buffers;  // FQNs
   std::string head;
   Module* root = nullptr;
 
