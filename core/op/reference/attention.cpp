@@ -2,9 +2,10 @@
 // titan.attention/1: softmax attention over packed documents, never across
 // them. Runs of documents of one length are one batched call; a batch of equal
 // documents is therefore a single call. On the CPU that call is LibTorch's
-// flash kernel; float64, unequal head dims and other devices take the exact
-// path. Legend: T query tokens, K key tokens, N query heads, M key heads, H
-// head dim, B documents of a run, L their query length, J their key length.
+// flash kernel; float64, unequal head dims, capped scores and other devices
+// take the exact path. Legend: T query tokens, K key tokens, N query heads, M
+// key heads, H head dim, B documents of a run, L their query length, J their
+// key length.
 #include <cmath>
 #include <limits>
 
@@ -30,14 +31,16 @@ struct Run {
 struct Options {
   double scale;
   bool is_causal;
-  int64_t window;  // 0 = none
+  int64_t window;    // 0 = none
+  double logit_cap;  // 0 = none
 };
 
 Options options_of(const Attributes& attributes, int64_t head_dim) {
   const double scale = attributes.get_double("scale");
   return {scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(head_dim)),
           attributes.get_bool("causal"),
-          attributes.get_int("window")};
+          attributes.get_int("window"),
+          attributes.get_double("logit_cap")};
 }
 
 void check_shapes(const std::vector<TensorMeta>& in) {
@@ -69,6 +72,9 @@ Shapes shape(const Attributes& attributes, const std::vector<TensorMeta>& in) {
   TITAN_USER_CHECK(attributes.get_int("window") >= 0,
                    "window: expected a non-negative number, got ",
                    attributes.get_int("window"));
+  TITAN_USER_CHECK(attributes.get_double("logit_cap") >= 0,
+                   "logit_cap: expected a non-negative number, got ",
+                   attributes.get_double("logit_cap"));
   const auto& query = in[kQuery].sizes;
   const TensorMeta out = in[kQuery].like(
       in[kQuery].dtype, {query[0], query[1], in[kValue].sizes[2]});
@@ -158,12 +164,13 @@ struct Batch {
   at::Tensor mask_LJ;            // undefined = none
   bool is_causal;                // only where no mask says so
   double scale;
-};
+  double logit_cap;
 
-bool uses_flash(const at::Tensor& query, const at::Tensor& value) {
-  return query.device().is_cpu() && query.scalar_type() != at::kDouble &&
-         query.size(-1) == value.size(-1);
-}
+  bool uses_flash() const {
+    return query.device().is_cpu() && query.scalar_type() != at::kDouble &&
+           query.size(-1) == value.size(-1) && logit_cap == 0;
+  }
+};
 
 Batch make_batch(c10::ArrayRef<at::Tensor> inputs,
                  const Options& options,
@@ -180,11 +187,11 @@ Batch make_batch(c10::ArrayRef<at::Tensor> inputs,
       keys(kValue),
       {},
       false,
-      options.scale};
+      options.scale,
+      options.logit_cap};
   const bool is_square = run.query_length == run.key_length;
   batch.is_causal = options.is_causal && options.window == 0 && is_square;
-  const bool has_mask =
-      !batch.is_causal || !uses_flash(batch.query, batch.value);
+  const bool has_mask = !batch.is_causal || !batch.uses_flash();
   if (has_mask) {
     batch.is_causal = false;
     batch.mask_LJ = mask_of(
@@ -197,18 +204,23 @@ std::optional<at::Tensor> optional_mask(const Batch& batch) {
   return batch.mask_LJ.defined() ? std::optional(batch.mask_LJ) : std::nullopt;
 }
 
-/// Scores in acc(dtype), scaled and masked.
+/// In acc(dtype), scaled and capped.
 at::Tensor exact_scores(const Batch& batch) {
   const auto acc = acc_type(batch.query.scalar_type());
   at::Tensor scores_BNLJ =
       at::matmul(batch.query.to(acc), batch.key.to(acc).transpose(2, 3))
           .mul_(batch.scale);
-  if (batch.mask_LJ.defined()) scores_BNLJ.add_(batch.mask_LJ);
+  if (batch.logit_cap != 0)
+    scores_BNLJ.div_(batch.logit_cap).tanh_().mul_(batch.logit_cap);
   return scores_BNLJ;
 }
 
+void add_mask(const Batch& batch, at::Tensor& scores_BNLJ) {
+  if (batch.mask_LJ.defined()) scores_BNLJ.add_(batch.mask_LJ);
+}
+
 std::pair<at::Tensor, at::Tensor> forward_batch(const Batch& batch) {
-  if (uses_flash(batch.query, batch.value)) {
+  if (batch.uses_flash()) {
     auto [out, lse] =
         at::_scaled_dot_product_flash_attention_for_cpu(batch.query,
                                                         batch.key,
@@ -219,7 +231,8 @@ std::pair<at::Tensor, at::Tensor> forward_batch(const Batch& batch) {
                                                         batch.scale);
     return {out, lse};
   }
-  const at::Tensor scores_BNLJ = exact_scores(batch);
+  at::Tensor scores_BNLJ = exact_scores(batch);
+  add_mask(batch, scores_BNLJ);
   const at::Tensor lse_BNL = scores_BNLJ.logsumexp(3);
   const at::Tensor weights_BNLJ = at::exp(scores_BNLJ - lse_BNL.unsqueeze(3));
   const at::Tensor out_BNLH =
@@ -235,7 +248,7 @@ BatchGrads backward_batch(const Batch& batch,
                           const at::Tensor& grad_BNLH,
                           const at::Tensor& out_BNLH,
                           const at::Tensor& lse_BNL) {
-  if (uses_flash(batch.query, batch.value)) {
+  if (batch.uses_flash()) {
     auto [query, key, value] =
         at::_scaled_dot_product_flash_attention_for_cpu_backward(
             grad_BNLH,
@@ -253,14 +266,19 @@ BatchGrads backward_batch(const Batch& batch,
   const auto acc = lse_BNL.scalar_type();
   const auto dtype = batch.query.scalar_type();
   const at::Tensor grad = grad_BNLH.to(acc);
-  const at::Tensor weights_BNLJ =
-      at::exp(exact_scores(batch) - lse_BNL.unsqueeze(3));
+  at::Tensor scores_BNLJ = exact_scores(batch);
+  at::Tensor slope_BNLJ;  // d/ds cap tanh(s / cap) = 1 - tanh^2(s / cap)
+  if (batch.logit_cap != 0)
+    slope_BNLJ = 1 - (scores_BNLJ / batch.logit_cap).square_();
+  add_mask(batch, scores_BNLJ);
+  const at::Tensor weights_BNLJ = at::exp(scores_BNLJ - lse_BNL.unsqueeze(3));
   const at::Tensor delta_BNL1 =
       (grad * out_BNLH.to(acc)).sum(at::IntArrayRef{3}, true);
   const at::Tensor grad_scores_BNLJ =
       (at::matmul(grad, batch.value.to(acc).transpose(2, 3)) - delta_BNL1)
           .mul_(weights_BNLJ)
           .mul_(batch.scale);
+  if (slope_BNLJ.defined()) grad_scores_BNLJ.mul_(slope_BNLJ);
   return {at::matmul(grad_scores_BNLJ, batch.key.to(acc)).to(dtype),
           at::matmul(grad_scores_BNLJ.transpose(2, 3), batch.query.to(acc))
               .to(dtype),
@@ -402,6 +420,8 @@ ConformanceCase make_case(std::string name,
 std::vector<ConformanceCase> make_cases() {
   const Attributes window = {{"window", int64_t{3}}};
   const Attributes full = {{"causal", false}};
+  const Attributes capped = {{"logit_cap", 0.8}};
+  const Attributes capped_window = {{"logit_cap", 1.5}, {"window", int64_t{4}}};
   return {make_case("causal, prime length", {{}, 2, 2, 8, 8, 13, 13}, {}),
           make_case("one token", {{}, 2, 2, 8, 8, 1, 1}, {}),
           make_case("no tokens", {{0}, 2, 2, 8, 8, 0, 0}, {}),
@@ -411,6 +431,10 @@ std::vector<ConformanceCase> make_cases() {
               "unequal documents", {{0, 1, 8, 8, 13}, 2, 1, 8, 8, 13, 13}, {}),
           make_case("window", {{0, 5, 16}, 2, 2, 8, 8, 16, 16}, window),
           make_case("not causal", {{0, 5, 12}, 2, 2, 8, 8, 12, 12}, full),
+          make_case("capped", {{0, 5, 16}, 4, 2, 8, 8, 16, 16}, capped),
+          make_case(
+              "capped window", {{0, 9, 13}, 2, 2, 8, 8, 13, 13}, capped_window),
+          make_case("capped decode", {{}, 4, 2, 8, 8, 3, 9}, capped),
           make_case("value dim", {{0, 5, 12}, 2, 2, 12, 8, 12, 12}, {}),
           make_case("decode one", {{}, 4, 2, 8, 8, 1, 9}, {}),
           make_case("decode some", {{}, 2, 2, 8, 8, 3, 9}, {})};
@@ -423,7 +447,8 @@ OpSpec attention_spec() {
   spec.id = "titan.attention/1";
   spec.formula =
       "out[t, n] = sum_j softmax_j(scale * q[t, n] . k[j, m]) v[j, m], m = n / "
-      "(N / M), over the j of t's document that causal and window allow";
+      "(N / M), over the j of t's document that causal and window allow; with "
+      "a cap the softmax is of cap * tanh(scores / cap)";
   spec.inputs = {{"q"},
                  {"k"},
                  {"v"},
@@ -434,7 +459,8 @@ OpSpec attention_spec() {
   spec.attributes = {
       {"scale", 0.0, "factor of the scores; 0 = 1 / sqrt(head dim)"},
       {"causal", true, "a query sees itself and what comes before"},
-      {"window", int64_t{0}, "tokens visible, itself included; 0 = all"}};
+      {"window", int64_t{0}, "tokens visible, itself included; 0 = all"},
+      {"logit_cap", 0.0, "scores become cap * tanh(scores / cap); 0 = none"}};
   spec.shape = shape;
   spec.forward = forward;
   spec.backward = backward;

@@ -10,6 +10,7 @@ namespace titan::op::reference {
 
 std::vector<OpSpec> first_party_ops() {
   std::vector<OpSpec> ops;
+  ops.push_back(activation_spec());
   ops.push_back(adamw_spec());
   ops.push_back(attention_spec());
   ops.push_back(causal_conv1d_spec());

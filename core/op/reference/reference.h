@@ -10,6 +10,7 @@
 
 namespace titan::op::reference {
 
+OpSpec activation_spec();
 OpSpec adamw_spec();
 OpSpec attention_spec();
 OpSpec causal_conv1d_spec();

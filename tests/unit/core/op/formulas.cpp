@@ -50,6 +50,23 @@ Tensors swiglu_formula(const Attributes&, const Tensors& in) {
   return {in[0] / (1 + at::exp(-in[0])) * in[1]};
 }
 
+at::Tensor apply_function(const std::string& name, const at::Tensor& x) {
+  const auto cube = [&] { return x * x * x; };
+  if (name == "silu") return x / (1 + at::exp(-x));
+  if (name == "gelu") return 0.5 * x * (1 + at::erf(x / std::sqrt(2.0)));
+  if (name == "gelu_tanh")
+    return 0.5 * x *
+           (1 + at::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * cube())));
+  if (name == "gelu_quick") return x / (1 + at::exp(-1.702 * x));
+  const at::Tensor positive = at::where(x > 0, x, at::zeros_like(x));
+  return name == "relu" ? positive : positive * positive;
+}
+
+Tensors activation_formula(const Attributes& attributes, const Tensors& in) {
+  const at::Tensor y = apply_function(attributes.get_string("function"), in[0]);
+  return {in[1].defined() ? y * in[1] : y};
+}
+
 /// Frequency of pair j: written out once more, from the papers.
 double frequency(const Attributes& attributes, int64_t j, int64_t dims) {
   const double theta = attributes.get_double("theta");
@@ -114,6 +131,7 @@ Tensors attention_formula(const Attributes& attributes, const Tensors& in) {
   double scale = attributes.get_double("scale");
   if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(in[0].size(2)));
   const int64_t window = attributes.get_int("window");
+  const double cap = attributes.get_double("logit_cap");
   const bool is_causal = attributes.get_bool("causal");
   at::Tensor bounds = at::zeros({0}, at::kInt);
   if (in[3].defined() && num_queries == num_keys) bounds = in[3];
@@ -138,7 +156,8 @@ Tensors attention_formula(const Attributes& attributes, const Tensors& in) {
       const at::Tensor keys = in[1].select(1, n / group).index_select(0, index);
       const at::Tensor values =
           in[2].select(1, n / group).index_select(0, index);
-      const at::Tensor scores = at::mv(keys, in[0][t][n]) * scale;
+      at::Tensor scores = at::mv(keys, in[0][t][n]) * scale;
+      if (cap != 0) scores = (scores / cap).tanh() * cap;
       heads.push_back(at::mv(values.t(), scores.softmax(0)));
     }
     rows.push_back(at::stack(heads));
@@ -288,7 +307,8 @@ Tensors formula(const OpSpec& spec,
   if (name == "rope_cos_sin") return rope_formula(attributes, inputs, false);
   static const std::map<std::string,
                         Tensors (*)(const Attributes&, const Tensors&)>
-      formulas = {{"adamw", adamw_formula},
+      formulas = {{"activation", activation_formula},
+                  {"adamw", adamw_formula},
                   {"attention", attention_formula},
                   {"causal_conv1d", causal_conv1d_formula},
                   {"cross_entropy", cross_entropy_formula},
