@@ -19,12 +19,13 @@ namespace {
 
 using Numbers = std::map<char, int64_t>;
 
-// "layers.{i}.w" against "layers.12.w" -> {i: 12}.
+// "layers.{i}.w" against "layers.12.w" -> {i: 12}; a last "*" is any rest.
 std::optional<Numbers> match_pattern(const std::string& pattern,
                                      const std::string& name) {
   Numbers numbers;
   size_t at = 0;
   for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] == '*' && i + 1 == pattern.size()) return numbers;
     if (pattern[i] != '{') {
       if (at >= name.size() || name[at++] != pattern[i]) return std::nullopt;
       continue;
@@ -74,37 +75,61 @@ at::Tensor permute_rope_rows(const at::Tensor& tensor,
   return tensor.reshape(heads).transpose(1, 2).reshape(tensor.sizes());
 }
 
-at::Tensor from_hf(const KeyMatch& match, const at::Tensor& tensor) {
-  switch (match.rule.transform) {
+bool is_transposed(const KeyRule& rule) {
+  return rule.is_transposed || rule.transform == TITAN_KEY_TRANSPOSE;
+}
+
+// Dim `dim` as groups of parts: (groups, parts, rows of a part).
+at::Tensor as_groups(const at::Tensor& tensor,
+                     const KeyRule& rule,
+                     int64_t parts) {
+  return tensor.unflatten(rule.arg2, {rule.num_groups, parts, -1});
+}
+
+// `shape`: the parameter's; `given` has that of hf_shape.
+at::Tensor from_hf(const KeyMatch& match,
+                   const at::Tensor& given,
+                   const std::vector<int64_t>& shape) {
+  const KeyRule& rule = match.rule;
+  const at::Tensor tensor =
+      is_transposed(rule) ? given.transpose(-1, -2) : given;
+  switch (rule.transform) {
     case TITAN_KEY_ROPE_ROWS:
-      return permute_rope_rows(tensor, match.rule.arg0, true);
-    case TITAN_KEY_TRANSPOSE:
-      return tensor.transpose(-1, -2);
-    case TITAN_KEY_SPLIT: {
-      const int64_t part = tensor.size(match.rule.arg2) / match.rule.arg1;
-      return tensor.narrow(match.rule.arg2, match.rule.arg0 * part, part);
-    }
+      return permute_rope_rows(tensor, rule.arg0, true);
+    case TITAN_KEY_SPLIT:
+      return as_groups(tensor, rule, rule.arg1)
+          .select(rule.arg2 + 1, rule.arg0)
+          .flatten(rule.arg2, rule.arg2 + 1);
+    case TITAN_KEY_SLICE:
+      return tensor.narrow(
+          rule.arg2, rule.arg0, shape.at(static_cast<size_t>(rule.arg2)));
     default:
       return tensor;
   }
+}
+
+at::Tensor transposed_back(const KeyRule& rule, const at::Tensor& tensor) {
+  return is_transposed(rule) ? tensor.transpose(-1, -2).contiguous() : tensor;
 }
 
 at::Tensor to_hf(const KeyMatch& match, const at::Tensor& tensor) {
   switch (match.rule.transform) {
     case TITAN_KEY_ROPE_ROWS:
-      return permute_rope_rows(tensor, match.rule.arg0, false);
-    case TITAN_KEY_TRANSPOSE:
-      return tensor.transpose(-1, -2).contiguous();
+      return transposed_back(match.rule,
+                             permute_rope_rows(tensor, match.rule.arg0, false));
     case TITAN_KEY_STACK:
-      return tensor.select(0, match.expert);
+      return transposed_back(match.rule, tensor.select(0, match.expert));
     default:
-      return tensor;
+      return transposed_back(match.rule, tensor);
   }
 }
 
 using ReadTensor = std::function<at::Tensor(const std::string&)>;
 
-at::Tensor read_part(const KeyMatch& match, const ReadTensor& read) {
+// The tensor of theirs, of the shape it must have for a parameter of `shape`.
+at::Tensor read_part(const KeyMatch& match,
+                     const std::vector<int64_t>& shape,
+                     const ReadTensor& read) {
   at::Tensor tensor = read(match.hf);
   TITAN_USER_CHECK(tensor.defined(),
                    "[checkpoint] missing key: expected '",
@@ -112,61 +137,70 @@ at::Tensor read_part(const KeyMatch& match, const ReadTensor& read) {
                    "' for ",
                    match.native,
                    ", got none");
+  const std::vector<int64_t> expected = hf_shape(match, shape);
+  TITAN_USER_CHECK(tensor.sizes() == at::IntArrayRef(expected),
+                   "[checkpoint] ",
+                   match.hf,
+                   " shape: expected ",
+                   expected,
+                   " for ",
+                   match.native,
+                   ", got ",
+                   tensor.sizes());
   return tensor;
 }
 
-void check_shape(const std::string& hf,
-                 const at::Tensor& tensor,
-                 const std::vector<int64_t>& shape,
-                 const std::string& fqn) {
-  TITAN_USER_CHECK(tensor.sizes() == at::IntArrayRef(shape),
-                   "[checkpoint] ",
-                   hf,
-                   " shape: expected ",
-                   shape,
-                   " for ",
-                   fqn,
-                   ", got ",
-                   tensor.sizes());
-}
-
-// One checkpoint tensor that several parameters share out, by part number.
+// One checkpoint tensor that several parameters share out.
 struct SharedTensor {
   KeyRule rule;
   std::map<int64_t, at::Tensor> parts;
 };
 
-at::Tensor join(const std::string& name, const SharedTensor& whole) {
-  TITAN_USER_CHECK(static_cast<int64_t>(whole.parts.size()) == whole.rule.arg1,
-                   "[checkpoint] parts of ",
-                   name,
-                   ": expected ",
-                   whole.rule.arg1,
-                   ", got ",
-                   whole.parts.size());
-  std::vector<at::Tensor> parts;
-  for (const auto& [number, part] : whole.parts) parts.push_back(part);
-  return at::cat(parts, whole.rule.arg2);
-}
-
 }  // namespace
 
 std::vector<int64_t> hf_shape(const KeyMatch& match,
                               std::vector<int64_t> shape) {
-  switch (match.rule.transform) {
-    case TITAN_KEY_TRANSPOSE:
-      std::swap(shape.at(shape.size() - 1), shape.at(shape.size() - 2));
-      break;
-    case TITAN_KEY_STACK:
-      shape.erase(shape.begin());
-      break;
-    case TITAN_KEY_SPLIT:
-      shape.at(static_cast<size_t>(match.rule.arg2)) *= match.rule.arg1;
-      break;
-    default:
-      break;
-  }
+  const KeyRule& rule = match.rule;
+  if (rule.transform == TITAN_KEY_STACK) shape.erase(shape.begin());
+  if (rule.transform == TITAN_KEY_SPLIT)
+    shape.at(static_cast<size_t>(rule.arg2)) *= rule.arg1;
+  if (rule.transform == TITAN_KEY_SLICE)
+    shape.at(static_cast<size_t>(rule.arg2)) = rule.arg1;
+  if (is_transposed(rule))
+    std::swap(shape.at(shape.size() - 1), shape.at(shape.size() - 2));
   return shape;
+}
+
+bool is_part(const KeyRule& rule) {
+  return rule.transform == TITAN_KEY_SPLIT || rule.transform == TITAN_KEY_SLICE;
+}
+
+at::Tensor join_parts(const KeyRule& rule,
+                      const std::map<int64_t, at::Tensor>& parts,
+                      std::string_view where,
+                      const std::string& name) {
+  const bool is_slice = rule.transform == TITAN_KEY_SLICE;
+  std::vector<at::Tensor> tensors;
+  int64_t next = 0;  // what should come: a part's number, or where it begins
+  for (const auto& [place, tensor] : parts) {
+    if (place != next) break;
+    next += is_slice ? tensor.size(rule.arg2) : 1;
+    tensors.push_back(is_slice ? tensor : as_groups(tensor, rule, 1));
+  }
+  TITAN_USER_CHECK(next == rule.arg1 && tensors.size() == parts.size(),
+                   '[',
+                   where,
+                   "] parts of ",
+                   name,
+                   ": expected ",
+                   rule.arg1,
+                   is_slice ? " rows, got " : ", got ",
+                   is_slice ? next : static_cast<int64_t>(parts.size()));
+  const at::Tensor whole =
+      is_slice
+          ? at::cat(tensors, rule.arg2)
+          : at::cat(tensors, rule.arg2 + 1).flatten(rule.arg2, rule.arg2 + 2);
+  return transposed_back(rule, whole);
 }
 
 KeyMap::KeyMap(const Model& model) : KeyMap(model.key_rules()) {}
@@ -233,17 +267,14 @@ at::Tensor KeyMap::load(
     const Parameter& parameter,
     const std::function<at::Tensor(const std::string&)>& read) const {
   const std::vector<KeyMatch> found = sources(parameter);
-  if (found.front().expert < 0) {
-    const at::Tensor value =
-        from_hf(found.front(), read_part(found.front(), read));
-    check_shape(found.front().hf, value, parameter.shape, parameter.fqn);
-    return value;
-  }
+  if (found.front().expert < 0)
+    return from_hf(found.front(),
+                   read_part(found.front(), parameter.shape, read),
+                   parameter.shape);
   at::Tensor value;
   for (const KeyMatch& match : found) {
-    const at::Tensor part = read_part(match, read);
-    check_shape(
-        match.hf, part, hf_shape(match, parameter.shape), parameter.fqn);
+    const at::Tensor part =
+        from_hf(match, read_part(match, parameter.shape, read), {});
     if (!value.defined()) value = at::empty(parameter.shape, part.options());
     TITAN_USER_CHECK(part.scalar_type() == value.scalar_type(),
                      "[checkpoint] ",
@@ -263,7 +294,7 @@ std::map<std::string, at::Tensor> KeyMap::save(
   std::map<std::string, SharedTensor> shared;
   for (const ParameterValue& given : values)
     for (const KeyMatch& match : sources(*given.parameter)) {
-      if (match.rule.transform == TITAN_KEY_SPLIT) {
+      if (is_part(match.rule)) {
         SharedTensor& whole = shared[match.hf];
         whole.rule = match.rule;
         whole.parts[match.rule.arg0] = given.value;
@@ -271,7 +302,8 @@ std::map<std::string, at::Tensor> KeyMap::save(
         tensors[match.hf] = to_hf(match, given.value);
       }
     }
-  for (const auto& [name, whole] : shared) tensors[name] = join(name, whole);
+  for (const auto& [name, whole] : shared)
+    tensors[name] = join_parts(whole.rule, whole.parts, "checkpoint", name);
   return tensors;
 }
 

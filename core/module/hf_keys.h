@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -27,6 +28,16 @@ struct KeyMatch {
 /// `shape`.
 std::vector<int64_t> hf_shape(const KeyMatch& match,
                               std::vector<int64_t> shape);
+
+/// True where the rule gives a parameter a part of a checkpoint tensor.
+bool is_part(const KeyRule& rule);
+
+/// The checkpoint tensor of all its parts, each under its rule's arg0.
+/// UserError "[where] parts of `name`: ..." when they are not all of it.
+at::Tensor join_parts(const KeyRule& rule,
+                      const std::map<int64_t, at::Tensor>& parts,
+                      std::string_view where,
+                      const std::string& name);
 
 /// A parameter and a tensor of its shape: its value, or its gradient.
 struct ParameterValue {
@@ -59,7 +70,7 @@ class KeyMap {
       const std::function<at::Tensor(const std::string&)>& read) const;
 
   /// The checkpoint tensors of these values. A tensor that several parameters
-  /// share out (TITAN_KEY_SPLIT) is joined; UserError when a part is not given.
+  /// share out is joined; UserError when a part is not given.
   std::map<std::string, at::Tensor> save(
       const std::vector<ParameterValue>& values) const;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/module/model.h"
 
+#include <algorithm>
+
 #include <titan/error.h>
 
 #include "core/module/builder.h"
@@ -22,13 +24,17 @@ titan_text_sink sink_into(std::string& text) {
 }
 
 void add_rule(void* self, const titan_key_rule* rule) {
-  static_cast<std::vector<KeyRule>*>(self)->push_back(
-      {rule->transform,
-       std::string(plugin::view(rule->native)),
-       std::string(plugin::view(rule->hf)),
-       rule->arg0,
-       rule->arg1,
-       rule->arg2});
+  KeyRule& added = static_cast<std::vector<KeyRule>*>(self)->emplace_back(
+      KeyRule{rule->transform,
+              std::string(plugin::view(rule->native)),
+              std::string(plugin::view(rule->hf)),
+              rule->arg0,
+              rule->arg1,
+              rule->arg2});
+  // Plugins built before these fields leave them out.
+  if (rule->struct_size < sizeof(titan_key_rule)) return;
+  added.num_groups = std::max<int64_t>(rule->num_groups, 1);
+  added.is_transposed = rule->is_transposed != 0;
 }
 
 }  // namespace

@@ -21,6 +21,8 @@ struct KeyRule {
   std::string native;
   std::string hf;
   int64_t arg0 = 0, arg1 = 0, arg2 = 0;
+  int64_t num_groups = 1;
+  bool is_transposed = false;
 };
 
 class Model {

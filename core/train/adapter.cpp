@@ -67,6 +67,7 @@ HfModule hf_module(const KeyMap& keys, const Module& leaf) {
   const auto matches = keys.sources(*leaf.parameters.front());
   const module::KeyMatch& match = matches.front();
   const bool has_module = matches.size() == 1 && match.hf.ends_with(kWeight) &&
+                          !match.rule.is_transposed &&
                           (match.rule.transform == TITAN_KEY_IDENTITY ||
                            match.rule.transform == TITAN_KEY_ROPE_ROWS);
   TITAN_USER_CHECK(has_module,

@@ -80,8 +80,9 @@ void put_tensor(const at::Tensor& tensor, const ByteSink& sink) {
 }
 
 bool keeps_bytes(const KeyMatch& match) {
-  return match.rule.transform == TITAN_KEY_IDENTITY ||
-         match.rule.transform == TITAN_KEY_STACK;
+  return !match.rule.is_transposed &&
+         (match.rule.transform == TITAN_KEY_IDENTITY ||
+          match.rule.transform == TITAN_KEY_STACK);
 }
 
 void check(const TensorSource& source,
@@ -116,12 +117,15 @@ TensorSource native_source(const std::shared_ptr<const module::KeyMap>& keys,
             }};
   Parameter copy = parameter;
   copy.owner = nullptr;  // the model may be gone by then
-  return {spec, [keys, copy, part = parts.front()](const ByteSink& sink) {
-            put_tensor(keys->load(copy,
-                                  [&](const std::string&) {
-                                    return tensor_from(part);
-                                  }),
-                       sink);
+  return {spec, [keys, copy, parts = std::move(parts)](const ByteSink& sink) {
+            const auto read = [&](const std::string& name) {
+              const auto part = std::find_if(
+                  parts.begin(), parts.end(), [&](const TensorSource& source) {
+                    return source.spec.name == name;
+                  });
+              return tensor_from(*part);
+            };
+            put_tensor(keys->load(copy, read), sink);
           }};
 }
 
@@ -145,8 +149,8 @@ TensorSource hf_source(const std::shared_ptr<const module::KeyMap>& keys,
                        const TensorSource& source) {
   const checkpoint::TensorSpec spec{
       match.hf, source.spec.dtype, module::hf_shape(match, source.spec.shape)};
-  if (match.rule.transform == TITAN_KEY_IDENTITY) return {spec, source.bytes};
-  if (match.rule.transform == TITAN_KEY_STACK) {
+  if (keeps_bytes(match)) {
+    if (match.rule.transform == TITAN_KEY_IDENTITY) return {spec, source.bytes};
     const int64_t size = checkpoint::spec_size_bytes(spec);
     return {spec, [source, size, match](const ByteSink& sink) {
               source.bytes(only_part(match.expert * size, size, sink));
@@ -160,28 +164,26 @@ TensorSource hf_source(const std::shared_ptr<const module::KeyMap>& keys,
       }};
 }
 
-// Parts of tensors that the model keeps apart, by their number.
+// Parts of tensors that the model keeps apart, by their place.
 struct SplitTensor {
   KeyMatch match;
   std::map<int64_t, TensorSource> parts;
 };
 
 TensorSource joined_source(const std::string& name, const SplitTensor& split) {
-  Sources parts;
-  for (const auto& [number, part] : split.parts) parts.push_back(part);
-  TITAN_CHECK_EQ(static_cast<int64_t>(parts.size()),
-                 split.match.rule.arg1,
-                 "[convert] parts of ",
-                 name);
-  require_one_dtype(name, parts);
+  Sources all;
+  for (const auto& [place, part] : split.parts) all.push_back(part);
+  require_one_dtype(name, all);
   return {{name,
-           parts.front().spec.dtype,
-           module::hf_shape(split.match, parts.front().spec.shape)},
-          [parts, dim = split.match.rule.arg2](const ByteSink& sink) {
-            std::vector<at::Tensor> tensors;
-            for (const TensorSource& part : parts)
-              tensors.push_back(tensor_from(part));
-            put_tensor(at::cat(tensors, dim), sink);
+           all.front().spec.dtype,
+           module::hf_shape(split.match, all.front().spec.shape)},
+          [name, split](const ByteSink& sink) {
+            std::map<int64_t, at::Tensor> tensors;
+            for (const auto& [place, part] : split.parts)
+              tensors[place] = tensor_from(part);
+            put_tensor(
+                module::join_parts(split.match.rule, tensors, "convert", name),
+                sink);
           }};
 }
 
@@ -301,7 +303,7 @@ Sources hf_from_native(const module::Model& model, const Sources& tensors) {
     if (found == nullptr) return;
     check(*found, parameter.shape, faults);
     for (const KeyMatch& match : keys->sources(parameter)) {
-      if (match.rule.transform == TITAN_KEY_SPLIT) {
+      if (module::is_part(match.rule)) {
         SplitTensor& split = splits[match.hf];
         split.match = match;
         split.parts.emplace(match.rule.arg0, *found);

@@ -188,9 +188,13 @@ typedef struct titan_flavor {
   1 /* rows of heads: half-split <-> adjacent pairs; arg0 = head dim */
 #define TITAN_KEY_TRANSPOSE 2 /* last two dims */
 #define TITAN_KEY_STACK 3     /* hf {e} indexes dim 0 of the native tensor */
-#define TITAN_KEY_SPLIT \
-  4 /* native = part arg0 of arg1 equal parts of hf along dim arg2 */
-#define TITAN_KEY_IGNORE 5 /* hf only: dropped on load, not written */
+/* native = part arg0 of arg1 equal parts of hf along dim arg2; with num_groups
+ * that part of each group, one after the other (q of fused heads) */
+#define TITAN_KEY_SPLIT 4
+/* hf only: dropped on load, not written; "*" at the end is any rest */
+#define TITAN_KEY_IGNORE 5
+/* native = hf from arg0 on along dim arg2, where hf has arg1 in all */
+#define TITAN_KEY_SLICE 6
 
 typedef struct titan_key_rule {
   uint32_t struct_size;
@@ -198,6 +202,9 @@ typedef struct titan_key_rule {
   titan_str native;
   titan_str hf;
   int64_t arg0, arg1, arg2;
+  int64_t num_groups;    /* of TITAN_KEY_SPLIT: neighbouring, equal; 0 = 1 */
+  int32_t is_transposed; /* hf's last two dims are swapped before the rule */
+  uint32_t reserved;
 } titan_key_rule;
 
 typedef struct titan_key_sink {

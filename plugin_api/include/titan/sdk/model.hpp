@@ -27,6 +27,16 @@ struct Flavor {
   std::string_view config;
 };
 
+/// titan_key_rule: one line of the map, of any kind.
+struct KeyRule {
+  int32_t transform = TITAN_KEY_IDENTITY;
+  std::string_view native = {};
+  std::string_view hf = {};
+  int64_t arg0 = 0, arg1 = 0, arg2 = 0;
+  int64_t num_groups = 1;
+  bool is_transposed = false;
+};
+
 /// Collects key rules between FQNs and Hugging Face names; "{i}" in a pattern
 /// is a number, the same on both sides.
 class Keys {
@@ -57,8 +67,31 @@ class Keys {
              int64_t dim = 0) {
     add(TITAN_KEY_SPLIT, native, hf, part, parts, dim);
   }
-  /// Dropped on load, not written.
+  /// Native = what the other has from `begin` on along `dim`, where it is
+  /// `whole` long: parts of unequal size.
+  void slice(std::string_view native,
+             std::string_view hf,
+             int64_t begin,
+             int64_t whole,
+             int64_t dim = 0) {
+    add(TITAN_KEY_SLICE, native, hf, begin, whole, dim);
+  }
+  /// Dropped on load, not written. A "*" at the end stands for any rest.
   void ignore(std::string_view hf) { add(TITAN_KEY_IGNORE, "", hf); }
+
+  void add(const KeyRule& rule) {
+    const titan_key_rule raw{sizeof(titan_key_rule),
+                             rule.transform,
+                             detail::str(rule.native),
+                             detail::str(rule.hf),
+                             rule.arg0,
+                             rule.arg1,
+                             rule.arg2,
+                             rule.num_groups,
+                             rule.is_transposed ? 1 : 0,
+                             0};
+    sink_.add(sink_.self, &raw);
+  }
 
  private:
   void add(int32_t transform,
@@ -67,14 +100,7 @@ class Keys {
            int64_t arg0 = 0,
            int64_t arg1 = 0,
            int64_t arg2 = 0) {
-    const titan_key_rule rule{sizeof(titan_key_rule),
-                              transform,
-                              detail::str(native),
-                              detail::str(hf),
-                              arg0,
-                              arg1,
-                              arg2};
-    sink_.add(sink_.self, &rule);
+    add(KeyRule{transform, native, hf, arg0, arg1, arg2});
   }
   const titan_key_sink& sink_;
 };

@@ -29,7 +29,10 @@ KeyMap every_rule() {
       {TITAN_KEY_TRANSPOSE, "{i}.conv", "model.{i}.c_fc"},
       {TITAN_KEY_STACK, "{i}.experts", "model.{i}.experts.{e}.w"},
       {TITAN_KEY_SPLIT, "{i}.gate", "model.{i}.gate_up", 0, 2, 0},
-      {TITAN_KEY_SPLIT, "{i}.up", "model.{i}.gate_up", 1, 2, 0}});
+      {TITAN_KEY_SPLIT, "{i}.up", "model.{i}.gate_up", 1, 2, 0},
+      {TITAN_KEY_SLICE, "{i}.query", "model.{i}.qkv", 0, 5, 0},
+      {TITAN_KEY_SLICE, "{i}.value", "model.{i}.qkv", 1, 5, 0},
+      {TITAN_KEY_IGNORE, "", "vision.*"}});
 }
 
 }  // namespace
@@ -40,7 +43,9 @@ TEST_CASE("each key rule is undone by its other direction", "[unit]") {
                                              parameter_of("7.conv", {2, 5}),
                                              parameter_of("7.experts", {3, 2}),
                                              parameter_of("7.gate", {2, 3}),
-                                             parameter_of("7.up", {2, 3})};
+                                             parameter_of("7.up", {2, 3}),
+                                             parameter_of("7.query", {1, 3}),
+                                             parameter_of("7.value", {4, 3})};
   const KeyMap keys = every_rule();
   std::vector<ParameterValue> values;
   for (const Parameter& parameter : parameters)
@@ -48,11 +53,13 @@ TEST_CASE("each key rule is undone by its other direction", "[unit]") {
         {&parameter,
          counted(parameter, 100 * static_cast<int64_t>(values.size()))});
   const auto hf = keys.save(values);
-  CHECK(hf.size() == 7);
+  CHECK(hf.size() == 8);
   CHECK(hf.at("model.7.c_fc").sizes() == at::IntArrayRef({5, 2}));
   CHECK(at::equal(hf.at("model.7.experts.2.w"), values[3].value[2]));
   CHECK(at::equal(hf.at("model.7.gate_up"),
                   at::cat({values[4].value, values[5].value})));
+  CHECK(at::equal(hf.at("model.7.qkv"),
+                  at::cat({values[6].value, values[7].value})));
   // Pairs (2i, 2i + 1) here are halves (i, H/2 + i) there.
   CHECK(at::equal(hf.at("model.7.q_proj")[2], values[1].value[1]));
   for (const ParameterValue& given : values)
@@ -162,6 +169,103 @@ TEST_CASE("persistent buffers that a rule names are in checkpoints", "[unit]") {
   CHECK(keyed[0].fqn == "layers.5.moe.expert_bias_E");
   CHECK(expert_rules().sources(keyed[0])[0].hf ==
         "model.layers.5.mlp.gate.e_score_correction_bias");
+}
+
+TEST_CASE("unequal parts are joined by where they begin, and all of them",
+          "[unit]") {
+  const Parameter query = parameter_of("7.query", {1, 3});
+  const Parameter value = parameter_of("7.value", {4, 3});
+  CHECK_THROWS_WITH(every_rule().save({{&query, counted(query, 0)}}),
+                    "[checkpoint] parts of model.7.qkv: expected 5 rows, got "
+                    "1");
+  CHECK_THROWS_WITH(every_rule().save({{&value, counted(value, 0)}}),
+                    "[checkpoint] parts of model.7.qkv: expected 5 rows, got "
+                    "0");
+  CHECK_THROWS_WITH(every_rule().load(value,
+                                      [](const std::string&) {
+                                        return at::zeros({4, 3});
+                                      }),
+                    "[checkpoint] model.7.qkv shape: expected (5, 3) for "
+                    "7.value, got (4, 3)");
+}
+
+TEST_CASE("a star at the end of an ignored key stands for any rest", "[unit]") {
+  const KeyMap keys = every_rule();
+  CHECK(keys.ignores("vision.blocks.3.attn.qkv.weight"));
+  CHECK(keys.ignores("vision."));
+  CHECK_FALSE(keys.ignores("visions.x"));
+  CHECK_FALSE(keys.ignores("model.7.qkv"));
+}
+
+namespace {
+
+// q, k or v of a fused tensor: `part` of three in each of `num_groups`.
+KeyRule fused(const std::string& native,
+              int64_t part,
+              int64_t num_groups,
+              bool is_transposed) {
+  KeyRule rule{TITAN_KEY_SPLIT, native, "qkv", part, 3, 0};
+  rule.num_groups = num_groups;
+  rule.is_transposed = is_transposed;
+  return rule;
+}
+
+KeyMap fused_rules(int64_t num_groups, bool is_transposed) {
+  return KeyMap(std::vector<KeyRule>{fused("q", 0, num_groups, is_transposed),
+                                     fused("k", 1, num_groups, is_transposed),
+                                     fused("v", 2, num_groups, is_transposed)});
+}
+
+void check_there_and_back(const KeyMap& keys, const at::Tensor& theirs) {
+  std::vector<Parameter> parameters;
+  for (const char* name : {"q", "k", "v"})
+    parameters.push_back(parameter_of(name, {4, 5}));
+  std::vector<ParameterValue> values;
+  for (const Parameter& parameter : parameters)
+    values.push_back({&parameter, keys.load(parameter, [&](const std::string&) {
+                        return theirs;
+                      })});
+  CHECK(at::equal(keys.save(values).at("qkv"), theirs));
+}
+
+}  // namespace
+
+TEST_CASE("q, k and v fused head by head come apart and together", "[unit]") {
+  // GPT-NeoX: rows are (head, one of three, dim); two heads of two dims.
+  const at::Tensor qkv = at::arange(60, at::kFloat).reshape({12, 5});
+  const KeyMap keys = fused_rules(2, false);
+  const at::Tensor k = keys.load(parameter_of("k", {4, 5}),
+                                 [&](const std::string&) { return qkv; });
+  CHECK(at::equal(k, at::cat({qkv.narrow(0, 2, 2), qkv.narrow(0, 8, 2)})));
+  check_there_and_back(keys, qkv);
+}
+
+TEST_CASE("a fused tensor may be stored transposed", "[unit]") {
+  // GPT-2: (model dim, three times heads); Conv1D multiplies from the left.
+  const at::Tensor qkv = at::arange(60, at::kFloat).reshape({5, 12});
+  const KeyMap keys = fused_rules(1, true);
+  const at::Tensor v = keys.load(parameter_of("v", {4, 5}),
+                                 [&](const std::string&) { return qkv; });
+  CHECK(at::equal(v, qkv.narrow(1, 8, 4).t()));
+  check_there_and_back(keys, qkv);
+  check_there_and_back(fused_rules(2, true), qkv);
+  CHECK_THROWS_WITH(keys.load(parameter_of("v", {4, 5}),
+                              [&](const std::string&) { return qkv.t(); }),
+                    "[checkpoint] qkv shape: expected (5, 12) for v, got "
+                    "(12, 5)");
+}
+
+TEST_CASE("the parts of a stack may be stored transposed", "[unit]") {
+  KeyRule rule{TITAN_KEY_STACK, "experts", "experts.{e}"};
+  rule.is_transposed = true;
+  const KeyMap keys(std::vector<KeyRule>{rule});
+  const Parameter experts = parameter_of("experts", {3, 2, 4});
+  const at::Tensor value = counted(experts, 1);
+  const auto hf = keys.save({{&experts, value}});
+  CHECK(at::equal(hf.at("experts.1"), value[1].t()));
+  CHECK(at::equal(
+      keys.load(experts, [&](const std::string& name) { return hf.at(name); }),
+      value));
 }
 
 }  // namespace titan::module
