@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Grouped-query attention with rotary positions, as Llama, Qwen and their kin
-// use it: y = wo(attention(rope(norm(wq x)), rope(norm(wk x)), wv x)). Legend:
-// T tokens, D model dim, N query heads, K key/value heads, H head dim. Head
-// counts are never written down in forward: they are local under tensor
-// parallelism.
+// Grouped-query attention, with rotary positions or without: y =
+// wo(attention(rope(norm(wq x)), rope(norm(wk x)), wv x)). Legend: T tokens, D
+// model dim, N query heads, K key/value heads, H head dim. Head counts are
+// never written down in forward: they are local under tensor parallelism.
 #pragma once
 
 #include <optional>
@@ -11,9 +10,16 @@
 
 #include <titan/sdk.hpp>
 
+#include "plugins/models/layers/norm.hpp"
 #include "plugins/models/layers/rope.hpp"
 
 namespace titan::layers {
+
+/// Norm of q and k before they are turned.
+struct QkNorm {
+  NormConfig norm;
+  bool is_over_width = false;  // of all heads together; else of each head
+};
 
 struct AttentionConfig {
   int64_t dim;
@@ -24,8 +30,10 @@ struct AttentionConfig {
   int64_t window = 0;  // 0: all earlier tokens of the document
   bool has_qkv_bias = false;
   bool has_output_bias = false;
-  std::optional<double> qk_norm_eps = std::nullopt;  // RMSNorm over H
-  RopeConfig rope;
+  std::optional<QkNorm> qk_norm = std::nullopt;
+  double logit_cap = 0;  // scores become cap * tanh(scores / cap); 0: none
+  bool has_rope = true;
+  RopeConfig rope = {};
 };
 
 class GroupedQueryAttention : public Module<GroupedQueryAttention> {
@@ -52,39 +60,48 @@ class GroupedQueryAttention : public Module<GroupedQueryAttention> {
             {c.num_heads * c.head_dim, c.dim, c.has_output_bias},
             output_init,
             row(c.head_dim)),
-        rope_(rope_op(b, c.rope)),
-        inner_(b.op(
-            "inner",
-            "titan.attention/1",
-            {{"scale", c.scale}, {"causal", true}, {"window", c.window}})) {
-    if (!c.qk_norm_eps) return;
-    q_norm_.emplace(b / "q_norm", c.head_dim, NormOptions{*c.qk_norm_eps});
-    k_norm_.emplace(b / "k_norm", c.head_dim, NormOptions{*c.qk_norm_eps});
+        inner_(b.op("inner",
+                    "titan.attention/1",
+                    {{"scale", c.scale},
+                     {"causal", true},
+                     {"window", c.window},
+                     {"logit_cap", c.logit_cap}})) {
+    if (c.has_rope) rope_ = rope_op(b, c.rope);
+    if (!c.qk_norm) return;
+    norms_width_ = c.qk_norm->is_over_width;
+    const int64_t q_heads = norms_width_ ? c.num_heads : 1;
+    const int64_t k_heads = norms_width_ ? c.num_kv_heads : 1;
+    q_norm_ = norm_leaf(b / "q_norm", q_heads * c.head_dim, c.qk_norm->norm);
+    k_norm_ = norm_leaf(b / "k_norm", k_heads * c.head_dim, c.qk_norm->norm);
   }
 
   Tensor forward(Context& ctx, const Tensor& x_TD) const {
-    Tensor q_TNH = wq_(ctx, x_TD).unflatten(-1, {-1, head_dim_});
-    Tensor k_TKH = wk_(ctx, x_TD).unflatten(-1, {-1, head_dim_});
+    const Tensor q_TNH = turned(ctx, heads(ctx, wq_(ctx, x_TD), q_norm_));
+    const Tensor k_TKH = turned(ctx, heads(ctx, wk_(ctx, x_TD), k_norm_));
     const Tensor v_TKH = wv_(ctx, x_TD).unflatten(-1, {-1, head_dim_});
-    if (q_norm_) {
-      q_TNH = (*q_norm_)(ctx, q_TNH);
-      k_TKH = (*k_norm_)(ctx, k_TKH);
-    }
-    const Tensor positions_T = ctx.batch("positions");
-    const Tensor o_TNH = inner_(ctx,
-                                rope_(ctx, q_TNH, positions_T),
-                                rope_(ctx, k_TKH, positions_T),
-                                v_TKH,
-                                ctx.batch("cu_seqlens"),
-                                ctx.batch("doc_id"));
+    const Tensor o_TNH = inner_(
+        ctx, q_TNH, k_TKH, v_TKH, ctx.batch("cu_seqlens"), ctx.batch("doc_id"));
     return wo_(ctx, o_TNH.flatten(-2));
   }
 
  private:
+  // [T, N * H] -> [T, N, H], normed where there is a norm.
+  Tensor heads(Context& ctx,
+               const Tensor& x_TW,
+               const std::optional<Leaf>& norm) const {
+    if (!norm) return x_TW.unflatten(-1, {-1, head_dim_});
+    if (norms_width_) return (*norm)(ctx, x_TW).unflatten(-1, {-1, head_dim_});
+    return (*norm)(ctx, x_TW.unflatten(-1, {-1, head_dim_}));
+  }
+  Tensor turned(Context& ctx, const Tensor& x_TNH) const {
+    return rope_ ? (*rope_)(ctx, x_TNH, ctx.batch("positions")) : x_TNH;
+  }
+
   int64_t head_dim_;
+  bool norms_width_ = false;
   Linear wq_, wk_, wv_, wo_;
-  std::optional<RMSNorm> q_norm_, k_norm_;
-  Op rope_;
+  std::optional<Leaf> q_norm_, k_norm_;
+  std::optional<Op> rope_;
   Op inner_;
 };
 

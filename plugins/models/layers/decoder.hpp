@@ -74,6 +74,15 @@ inline AttentionConfig attention_of(const DecoderConfig& c) {
           .rope = c.rope};
 }
 
+/// The blocks, "layers.0" and on.
+template <typename Block>
+struct Blocks : std::deque<Block> {
+  Blocks(const Build& b, const std::vector<typename Block::Config>& configs) {
+    int64_t layer = 0;
+    for (const auto& config : configs) this->emplace_back(b / layer++, config);
+  }
+};
+
 /// The sequence embed, blocks, norm; the host applies the head.
 template <typename Block>
 class Decoder {
@@ -100,17 +109,9 @@ class Decoder {
   }
 
  private:
-  // Built between the embedding and the norm: the order of the tree.
-  struct Blocks : std::deque<Block> {
-    Blocks(const Build& b, const std::vector<typename Block::Config>& configs) {
-      int64_t layer = 0;
-      for (const auto& config : configs)
-        this->emplace_back(b / layer++, config);
-    }
-  };
-
+  // In the order of the tree.
   Embedding tok_embeddings_;
-  Blocks blocks_;
+  Blocks<Block> blocks_;
   RMSNorm norm_;
   Linear lm_head_;
 };

@@ -30,26 +30,33 @@ struct DecoderConfig {
 
 // ---- recipe ----
 
-/// Refuses what a schema cannot see: how keys fit together.
-inline void check_decoder(const DecoderConfig& c) {
+inline void check_heads(const DecoderConfig& c) {
   TITAN_USER_CHECK(c.num_heads % c.num_kv_heads == 0,
                    "[model.num_kv_heads] must divide num_heads: expected a "
                    "divisor of ",
                    c.num_heads,
                    ", got ",
                    c.num_kv_heads);
+}
+
+inline void check_rope_scaling(const RopeConfig& rope) {
+  TITAN_USER_CHECK(
+      rope.scaling != "llama" || rope.high_freq_factor > rope.low_freq_factor,
+      "[model.rope.scaling.high_freq_factor] must exceed low_freq_factor: "
+      "expected more than ",
+      rope.low_freq_factor,
+      ", got ",
+      rope.high_freq_factor);
+}
+
+/// Refuses what a schema cannot see: how keys fit together.
+inline void check_decoder(const DecoderConfig& c) {
+  check_heads(c);
   TITAN_USER_CHECK(c.head_dim % 2 == 0,
                    "[model.head_dim] rotary embedding turns pairs: expected an "
                    "even number, got ",
                    c.head_dim);
-  TITAN_USER_CHECK(
-      c.rope.scaling != "llama" ||
-          c.rope.high_freq_factor > c.rope.low_freq_factor,
-      "[model.rope.scaling.high_freq_factor] must exceed low_freq_factor: "
-      "expected more than ",
-      c.rope.low_freq_factor,
-      ", got ",
-      c.rope.high_freq_factor);
+  check_rope_scaling(c.rope);
 }
 
 /// "head_dim"; dim / num_heads where it is null.

@@ -19,7 +19,7 @@ constexpr Init kInit = init::normal(0.02);
 layers::AttentionConfig attention_of(const Qwen3Config& c, int64_t layer) {
   layers::AttentionConfig out = layers::attention_of(c);
   out.window = c.window_of(layer);
-  out.qk_norm_eps = c.norm_eps;
+  out.qk_norm = layers::QkNorm{.norm = {.eps = c.norm_eps}};
   out.rope.op = "titan.rope_cos_sin/1";
   return out;
 }
