@@ -21,8 +21,16 @@ struct LoadResult {
   std::vector<Component> components;  ///< those that this host can use
 };
 
+/// Whether this process has these very bytes mapped and described to this host:
+/// `load_staged` then needs no staged file. [thread: any]
+bool is_mapped(const Inspection& inspection,
+               const titan_host_api& host,
+               const HostFacts& facts);
+
 /// Maps `staged` into this process, calls its entry and holds what it gives
-/// against the note. Throws UserError; the mapping then stays, unused.
+/// against the note; where `is_mapped`, takes what the entry gave then: a
+/// plugin is mapped and entered once per process and host table. Throws
+/// UserError; the mapping then stays, unused.
 LoadResult load_staged(const Inspection& inspection,
                        const StagedFile& staged,
                        Level level,

@@ -256,13 +256,16 @@ class PluginRegistry::Impl {
     }
   }
 
+  /// Nothing to stage (an empty path) where this process has the bytes mapped.
   StagedFile stage(const PluginBytes& file, const Inspection& inspection) {
+    if (is_mapped(inspection, *host_, facts_)) return {};
     return stage_plugin(file, inspection.sha256, options_.stage_folder);
   }
 
-  /// Built with this host, or probed well before.
+  /// Mapped already, built with this host, or probed well before.
   bool is_trusted(const Pending& pending) const {
     const Inspection& file = pending.inspection;
+    if (pending.staged.path.empty()) return true;
     if (pending.level == Level::kBuiltIn) {
       const auto hashes = first_party_hashes(folder_of(file.path));
       const auto hash = hashes.find(name_of(file.path));

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <string>
 
+#include <link.h>
+
 #include "core/plugin/inspection.h"
 #include "tests/unit/core/plugin/test_plugins.h"
 
@@ -22,6 +24,17 @@ Caught load_failure(const std::string& path) {
   // All or nothing: a plugin that failed left no trace.
   CHECK(registry.components("").empty());
   return caught;
+}
+
+int objects_mapped() {
+  int count = 0;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info*, std::size_t, void* out) {
+        ++*static_cast<int*>(out);
+        return 0;
+      },
+      &count);
+  return count;
 }
 
 struct BadPlugin {
@@ -52,6 +65,31 @@ TEST_CASE("a good plugin loads and its table works", "[unit]") {
       }};
   CHECK(table.plan(nullptr, {"{}", 2}, &sink, nullptr) == 0);
   CHECK(plan == "{}");
+}
+
+TEST_CASE("many registries of a process share one image of a plugin",
+          "[unit]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.fresh_copy("good", "good.so");
+  const auto open = [&](const titan_host_api& host) {
+    PluginRegistry registry(&host, gather_host_facts(), options_in(folder));
+    registry.load(path);
+    return registry.find(kKind, "test.good.planner");
+  };
+  const int before = objects_mapped();
+  const Component first = open(bare_host());
+  CHECK(objects_mapped() == before + 1);
+  const Component second = open(bare_host());
+  CHECK(objects_mapped() == before + 1);
+  CHECK(second.table == first.table);
+  CHECK(second.owner != first.owner);
+  CHECK(second.owner->sha256 == first.owner->sha256);
+
+  // The entry of an image sees one host table only.
+  titan_host_api other = bare_host();
+  other.log = [](titan_host*, int32_t, titan_str) {};
+  CHECK(open(other).table != first.table);
+  CHECK(objects_mapped() == before + 2);
 }
 
 // Case PLG-03.
@@ -188,11 +226,15 @@ TEST_CASE("a good probe is remembered, a build's own plugins need none",
   HostFacts facts = gather_host_facts();
   facts.build_id = "of-this-test";
   PluginRegistry registry(&bare_host(), facts, options_in(folder));
-  const std::string sha256 = registry.load(test_plugin("good"))->sha256;
-  CHECK(fs::exists(folder.file("probed/" + sha256 + "-of-this-test")));
+  const std::string probed =
+      registry.load(folder.fresh_copy("good", "good.so"))->sha256;
+  CHECK(fs::exists(folder.file("probed/" + probed + "-of-this-test")));
 
   fs::remove_all(folder.file("probed"));
-  folder.copy("good", "prefix/plugins/libgood.so");
+  const std::string own =
+      folder.fresh_copy("good", "prefix/plugins/libgood.so");
+  const std::string sha256 =
+      inspect_plugin_file(own, facts, Trust::kRequired).sha256;
   folder.write("prefix/plugins/manifest.json",
                "{\"libgood.so\": \"" + sha256 + "\"}");
   SearchOptions search;
@@ -209,7 +251,7 @@ TEST_CASE("a plugin staged in a folder is mapped from there", "[unit]") {
   LoadOptions options = options_in(folder);
   options.stage_folder = folder.path();
   PluginRegistry registry(&bare_host(), gather_host_facts(), options);
-  const auto plugin = registry.load(test_plugin("good"));
+  const auto plugin = registry.load(folder.fresh_copy("good", "good.so"));
   int num_staged = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
     num_staged += entry.path().filename().string().starts_with(plugin->sha256);

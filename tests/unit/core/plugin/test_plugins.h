@@ -49,6 +49,14 @@ class TemporaryFolder {
     std::filesystem::copy_file(test_plugin(plugin), path_ / name);
     return file(name);
   }
+  /// A copy with bytes of its own, which this process has not mapped before.
+  std::string fresh_copy(const std::string& plugin,
+                         const std::string& name) const {
+    static int generation = 0;
+    const std::string out = copy(plugin, name);
+    std::ofstream(out, std::ios::binary | std::ios::app) << ++generation;
+    return out;
+  }
 
  private:
   std::filesystem::path path_;
