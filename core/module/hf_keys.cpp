@@ -207,6 +207,30 @@ KeyMap::KeyMap(const Model& model) : KeyMap(model.key_rules()) {}
 
 KeyMap::KeyMap(std::vector<KeyRule> rules) : rules_(std::move(rules)) {}
 
+KeyMap KeyMap::fitting(const std::vector<std::string>& stored) const {
+  std::map<std::string, int64_t> prefixes;
+  for (const KeyRule& rule : rules_)
+    if (const size_t dot = rule.hf.find('.'); dot != std::string::npos)
+      ++prefixes[rule.hf.substr(0, dot + 1)];
+  if (prefixes.empty()) return *this;
+  const std::string prefix = std::max_element(prefixes.begin(),
+                                              prefixes.end(),
+                                              [](const auto& a, const auto& b) {
+                                                return a.second < b.second;
+                                              })
+                                 ->first;
+  KeyMap bare = *this;
+  for (KeyRule& rule : bare.rules_)
+    if (rule.hf.starts_with(prefix)) rule.hf.erase(0, prefix.size());
+  const auto count = [&stored](const KeyMap& keys) {
+    return std::count_if(
+        stored.begin(), stored.end(), [&](const std::string& name) {
+          return keys.knows(name);
+        });
+  };
+  return count(bare) > count(*this) ? bare : *this;
+}
+
 std::vector<KeyMatch> KeyMap::matches(const std::string& fqn,
                                       const std::vector<int64_t>& shape) const {
   std::vector<KeyMatch> found;

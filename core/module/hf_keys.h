@@ -50,6 +50,11 @@ class KeyMap {
   explicit KeyMap(const Model& model);
   explicit KeyMap(std::vector<KeyRule> rules);
 
+  /// The map for a checkpoint of these names: this one, or one without the
+  /// prefix that most of its names have ("transformer."), where more names fit:
+  /// transformers stores a bare model without it, as the published GPT-2 is.
+  KeyMap fitting(const std::vector<std::string>& stored) const;
+
   /// Which checkpoint key(s) make up the parameter. UserError when no rule
   /// names it.
   std::vector<KeyMatch> sources(const Parameter& parameter) const;

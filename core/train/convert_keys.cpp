@@ -251,7 +251,10 @@ Sources first_buffers(const module::Model& model) {
 }
 
 Sources native_from_hf(const module::Model& model, const Sources& tensors) {
-  const auto keys = std::make_shared<const module::KeyMap>(model);
+  std::vector<std::string> stored;
+  for (const TensorSource& tensor : tensors) stored.push_back(tensor.spec.name);
+  const auto keys = std::make_shared<const module::KeyMap>(
+      module::KeyMap(model).fitting(stored));
   SourceIndex index(tensors);
   WeightFaults faults;
   Sources native;

@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kModelKind = "titan.model/1";
 constexpr const char* kCheckpointFolder = "checkpoint";  // recipe's default
+constexpr const char* kModelFile = "model.yaml";
 
 std::optional<checkpoint::CheckpointReader> checkpoint_in(
     const checkpoint::FileSystem& files,
@@ -62,6 +63,41 @@ std::shared_ptr<const op::KernelSelector> default_kernels(PluginHost& host) {
                                                     op::KernelPolicy{});
 }
 
+struct NamedModel {
+  const plugin::Component& component;
+  config::Value config;  // complete
+};
+
+// What a recipe's section "model" says.
+NamedModel model_of_section(PluginHost& host, const fs::path& file) {
+  const config::SchemaRegistry schemas = make_schemas(host.plugins);
+  const config::Value section = config::resolve_section(
+      config::compose_recipe(file.string(), {}, schemas.root()),
+      schemas,
+      "model");
+  return {host.plugins.find(kModelKind, get(section, "use", file).as_string()),
+          get(section, "config", file)};
+}
+
+// What Hugging Face's config.json says.
+NamedModel model_of_config(PluginHost& host, const fs::path& file) {
+  const auto hf =
+      config::Value::from_json(require_text_file(file), file.string());
+  const config::Value* type = hf.find("model_type");
+  TITAN_USER_CHECK(type != nullptr && type->is_string(),
+                   "[",
+                   file.string(),
+                   "] model_type: expected a name, got none");
+  const plugin::Component& component = host.find_model_for(type->as_string());
+  return {
+      component,
+      complete_config(component,
+                      module::config_from_hf(component.as<titan_model_table>(),
+                                             component.owner->host,
+                                             component.id,
+                                             hf))};
+}
+
 struct Wanted {
   std::string tokenizer;
   std::string precision;
@@ -102,25 +138,16 @@ std::unique_ptr<module::Model> make_model_from_checkpoint(
 
 std::unique_ptr<module::Model> make_model_from_hf(PluginHost& host,
                                                   const fs::path& folder) {
-  const fs::path file = folder / "config.json";
-  const auto hf =
-      config::Value::from_json(require_text_file(file), file.string());
-  const config::Value* type = hf.find("model_type");
-  TITAN_USER_CHECK(type != nullptr && type->is_string(),
-                   "[",
-                   file.string(),
-                   "] model_type: expected a name, got none");
-  const plugin::Component& component = host.find_model_for(type->as_string());
-  const auto& table = component.as<titan_model_table>();
-  return std::make_unique<module::Model>(
-      table,
-      component.owner->host,
-      component.owner,
-      component.id,
-      complete_config(component,
-                      module::config_from_hf(
-                          table, component.owner->host, component.id, hf)),
-      default_kernels(host));
+  const NamedModel named = fs::exists(folder / kModelFile)
+                               ? model_of_section(host, folder / kModelFile)
+                               : model_of_config(host, folder / "config.json");
+  const plugin::Component& component = named.component;
+  return std::make_unique<module::Model>(component.as<titan_model_table>(),
+                                         component.owner->host,
+                                         component.owner,
+                                         component.id,
+                                         named.config,
+                                         default_kernels(host));
 }
 
 std::unique_ptr<OpenModel> open_model(const fs::path& folder,

@@ -45,8 +45,9 @@ struct OpenModel {
 std::unique_ptr<OpenModel> open_model(const std::filesystem::path& folder,
                                       const OpenOptions& options);
 
-/// The model that a Hugging Face folder's config.json describes, without
-/// weights.
+/// The model of a Hugging Face folder, without weights: what config.json
+/// describes, or, where the folder has a model.yaml, the section "model" of
+/// that recipe.
 std::unique_ptr<module::Model> make_model_from_hf(
     PluginHost& host,
     const std::filesystem::path& folder);

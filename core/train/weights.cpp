@@ -204,7 +204,10 @@ LoadedWeights load_folder(const module::Model& model,
                           const std::filesystem::path& path,
                           bool is_strict) {
   const checkpoint::SafetensorsFolder folder(path);
-  const module::KeyMap keys(model);
+  std::vector<std::string> stored;
+  for (const checkpoint::TensorView* view : folder.tensors())
+    stored.push_back(view->name);
+  const module::KeyMap keys = module::KeyMap(model).fitting(stored);
   const bool is_ours = folder.has_titan_names();
   const bool has_adapters =
       is_ours && holds_adapters(model.tree(), [&](const std::string& name) {

@@ -20,6 +20,7 @@
 #include "core/parallel/planner.h"
 #include "core/train/adapter.h"
 #include "core/train/export_hf.h"
+#include "core/train/open_model.h"
 #include "core/train/session.h"
 #include "core/train/tensor_bytes.h"
 #include "core/train/weights.h"
@@ -61,6 +62,22 @@ inline train::PluginHost& plugins() {
   return host;
 }
 
+/// Tokens `first .. end` of one document.
+inline module::BatchTensors text_of(const at::Tensor& ids,
+                                    int64_t first,
+                                    int64_t end) {
+  const int64_t count = end - first;
+  module::BatchTensors batch;
+  batch.tokens = ids.narrow(0, first, count).contiguous();
+  batch.labels = at::full({count}, -100, at::kLong);
+  batch.loss_weight = at::zeros({count});
+  batch.doc_id = at::zeros({count}, at::kInt);
+  batch.cu_seqlens = at::tensor({int64_t{0}, count}).to(at::kInt);
+  batch.positions = at::arange(first, end, at::kInt);
+  batch.global_index = at::arange(first, end, at::kLong);
+  return batch;
+}
+
 /// Structure and storage; `load` fills it.
 class HfCase {
  public:
@@ -69,21 +86,7 @@ class HfCase {
          const char* precision,
          const std::string& lora = "")
       : folder_(case_folder(name)) {
-    const auto hf = config::Value::from_json(read_text(folder_ / "config.json"),
-                                             "config.json");
-    const plugin::Component& found =
-        plugins().find_model_for(hf.find("model_type")->as_string());
-    const auto& table = found.as<titan_model_table>();
-    model = std::make_unique<module::Model>(
-        table,
-        found.owner->host,
-        found.owner,
-        found.id,
-        train::complete_config(
-            found,
-            module::config_from_hf(table, found.owner->host, found.id, hf)),
-        std::make_shared<const op::KernelSelector>(plugins().kernels,
-                                                   op::KernelPolicy{}));
+    model = train::make_model_from_hf(plugins(), folder_);
     if (!lora.empty())
       model->apply(train::make_transform(
           plugins(), "titan.lora", config::Value::from_json(lora, "test")));
@@ -106,16 +109,8 @@ class HfCase {
   at::Tensor logits() {
     const at::Tensor ids =
         read_tensors(folder_ / "inputs.safetensors").at("input_ids").view({-1});
-    const int64_t length = ids.size(0);
-    module::BatchTensors batch;
-    batch.tokens = ids;
-    batch.labels = at::full({length}, -100, at::kLong);
-    batch.loss_weight = at::zeros({length});
-    batch.doc_id = at::zeros({length}, at::kInt);
-    batch.cu_seqlens = at::tensor({int64_t{0}, length}).to(at::kInt);
-    batch.positions = at::arange(length, at::kInt);
-    batch.global_index = at::arange(length, at::kLong);
-    return executor->logits(batch, TITAN_MODE_EVAL, nullptr, false);
+    return executor->logits(
+        text_of(ids, 0, ids.size(0)), TITAN_MODE_EVAL, nullptr, false);
   }
 
   const std::filesystem::path& folder() const { return folder_; }

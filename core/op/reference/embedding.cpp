@@ -19,8 +19,28 @@ Shapes shape(const Attributes&, const std::vector<TensorMeta>& in) {
   return {{in[kWeight].like(in[kWeight].dtype, std::move(sizes))}, {}};
 }
 
+/// UserError that names the id: a token of another vocabulary, or a position
+/// behind the table.
+void check_ids(const at::Tensor& ids, int64_t rows) {
+  for (const at::Tensor& id : {ids.min(), ids.max()}) {
+    const auto value = id.item<int64_t>();
+    TITAN_USER_CHECK(value >= 0 && value < rows,
+                     "[titan.embedding/1] ids: expected 0 to ",
+                     rows - 1,
+                     ", the rows of the table, got ",
+                     value);
+  }
+}
+
 ForwardResult forward(const ForwardCall& call) {
-  return {{at::embedding(call.inputs[kWeight], call.inputs[kIds])}, {}};
+  const at::Tensor& ids = call.inputs[kIds];
+  const at::Tensor& weight_VD = call.inputs[kWeight];
+  try {
+    return {{at::embedding(weight_VD, ids)}, {}};
+  } catch (const c10::IndexError&) {  // LibTorch says only that one is
+    check_ids(ids, weight_VD.size(0));
+    throw;
+  }
 }
 
 /// A token that occurs a thousand times adds a thousand rows: in acc(dtype),

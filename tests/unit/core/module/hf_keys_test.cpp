@@ -255,6 +255,22 @@ TEST_CASE("a fused tensor may be stored transposed", "[unit]") {
                     "(12, 5)");
 }
 
+TEST_CASE("a checkpoint of the bare model has names without the prefix",
+          "[unit]") {
+  const KeyMap keys(std::vector<KeyRule>{
+      {TITAN_KEY_IDENTITY, "embedding", "transformer.wte.weight"},
+      {TITAN_KEY_IDENTITY, "layers.{i}.w1", "transformer.h.{i}.mlp.w"},
+      {TITAN_KEY_IDENTITY, "lm_head", "lm_head.weight"}});
+  const auto embedding_in = [&](const std::vector<std::string>& stored) {
+    return keys.fitting(stored).sources(parameter_of("embedding", {2}))[0].hf;
+  };
+  CHECK(embedding_in({"transformer.wte.weight", "lm_head.weight"}) ==
+        "transformer.wte.weight");
+  CHECK(embedding_in({"wte.weight", "h.0.mlp.w"}) == "wte.weight");
+  CHECK(embedding_in({"wte.weight", "lm_head.weight"}) == "wte.weight");
+  CHECK(embedding_in({}) == "transformer.wte.weight");
+}
+
 TEST_CASE("the parts of a stack may be stored transposed", "[unit]") {
   KeyRule rule{TITAN_KEY_STACK, "experts", "experts.{e}"};
   rule.is_transposed = true;
