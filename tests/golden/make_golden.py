@@ -134,11 +134,84 @@ QWEN3_MOE = {
         num_key_value_heads=3)),
 }
 
+
+def small(**changes):
+    """Of no family: sizes that most configurations name alike."""
+    config = llama(**changes)
+    for key in ("rms_norm_eps", "tie_word_embeddings"):
+        if key not in changes:
+            config.pop(key)
+    return config
+
+
+def gpt2(**changes):
+    return dict(dict(vocab_size=48, n_embd=32, n_layer=2, n_head=4,
+                     n_positions=64, bos_token_id=0, eos_token_id=1),
+                **changes)
+
+
+# Families that the options of titan.gpt make up, by config.json.
+GPT = {
+    "gpt2": ("GPT2", (2, 24), gpt2()),
+    "gpt2_inner": ("GPT2", (1, 40), gpt2(
+        n_inner=24, n_layer=3, n_head=2, n_positions=40,
+        layer_norm_epsilon=1e-3, activation_function="relu",
+        tie_word_embeddings=False)),
+    "gpt_neox": ("GPTNeoX", (2, 24), small(
+        rope_parameters=dict(rope("default"), partial_rotary_factor=0.25))),
+    "gpt_neox_sequential": ("GPTNeoX", (1, 40), small(
+        num_hidden_layers=3, use_parallel_residual=False,
+        attention_bias=False, tie_word_embeddings=True,
+        hidden_act="gelu_pytorch_tanh", layer_norm_eps=1e-3,
+        rope_parameters=dict(rope("linear", 20000.0, factor=2.0),
+                             partial_rotary_factor=1.0))),
+    "gemma2": ("Gemma2", (2, 24), small(
+        head_dim=12, query_pre_attn_scalar=20, sliding_window=7,
+        attn_logit_softcapping=3.0, final_logit_softcapping=2.0)),
+    "gemma2_uncapped": ("Gemma2", (1, 32), small(
+        head_dim=8, num_hidden_layers=3, num_key_value_heads=1,
+        sliding_window=5, query_pre_attn_scalar=10,
+        attn_logit_softcapping=None, final_logit_softcapping=None,
+        tie_word_embeddings=False, rms_norm_eps=1e-4,
+        layer_types=["full_attention", "sliding_attention",
+                     "sliding_attention"])),
+    "olmo2": ("Olmo2", (2, 24), small()),
+    "olmo2_bias": ("Olmo2", (1, 48), small(
+        num_hidden_layers=3, num_key_value_heads=4, attention_bias=True,
+        tie_word_embeddings=True, rms_norm_eps=1e-6,
+        rope_parameters=rope("yarn", 50000.0, factor=4.0, beta_fast=32.0,
+                             beta_slow=1.0, attention_factor=1.3,
+                             original_max_position_embeddings=16))),
+    "mixtral": ("Mixtral", (2, 24), small(
+        num_local_experts=5, intermediate_size=24,
+        rope_parameters=rope("default", 1000000.0))),
+    "mixtral_window": ("Mixtral", (1, 32), small(
+        num_local_experts=4, num_experts_per_tok=3, intermediate_size=20,
+        num_key_value_heads=4, head_dim=10, sliding_window=6,
+        tie_word_embeddings=True)),
+}
+
+# Families that titan.gpt knows nothing of: their folders have a model.yaml.
+GPT_BY_YAML = {
+    "gpt_phi": ("Phi", (2, 24), small(
+        rope_parameters=dict(rope("default"), partial_rotary_factor=0.5))),
+    "gpt_starcoder2": ("Starcoder2", (1, 32), small(sliding_window=9)),
+    "gpt_gptj": ("GPTJ", (2, 24), gpt2(n_positions=32, rotary_dim=4)),
+    # Without rope the gradient of a bias of k is zero but for rounding.
+    "gpt_opt": ("OPT", (2, 24), small(
+        ffn_dim=40, word_embed_proj_dim=32, enable_bias=False)),
+    "gpt_cohere": ("Cohere", (1, 32), small(logit_scale=0.25)),
+    "gpt_granite": ("Granite", (1, 32), small(
+        attention_multiplier=0.2, embedding_multiplier=3.0,
+        logits_scaling=2.0, residual_multiplier=0.5, mlp_bias=True)),
+    "gpt_openai": ("OpenAIGPT", (1, 32), gpt2(afn="gelu")),
+}
+
 # name -> (class prefix in transformers, rows and length, configuration)
 MODELS = {name: (family, *case)
           for family, cases in (("Llama", LLAMA), ("Qwen3", QWEN3),
                                 ("Qwen3Moe", QWEN3_MOE))
-          for name, case in cases.items()}
+          for name, case in cases.items()} | GPT | GPT_BY_YAML
 
 
 def randomise(model):
@@ -149,7 +222,7 @@ def randomise(model):
             noise = torch.randn(value.shape, generator=generator)
             if value.dim() >= 2:
                 value.copy_(noise * value.shape[-1] ** -0.5)
-            elif "norm" in name:
+            elif "norm" in name or "ln_" in name:
                 value.copy_(value + 0.2 * noise)
             else:
                 value.copy_(0.3 * noise)
@@ -173,7 +246,8 @@ def write_model(folder, name):
     family, shape, changes = MODELS[name]
     config = getattr(transformers, family + "Config")(**changes)
     config._attn_implementation = "eager"
-    model = getattr(transformers, family + "ForCausalLM")(config)
+    model = transformers.AutoModelForCausalLM.from_config(
+        config, attn_implementation="eager")
     model = model.float().eval()
     randomise(model)
     generator = torch.Generator().manual_seed(SEED + 1)

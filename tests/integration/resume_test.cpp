@@ -95,3 +95,30 @@ TEST_CASE("a Qwen3 with experts resumes bit-identically and generates",
        "generate.at_end=true",
        "generate.max_tokens=24"});
 }
+
+TEST_CASE("a GPT-2 by options resumes bit-identically and generates",
+          "[integration]") {
+  check_resumes_bit_identically(
+      {"model.use=titan.gpt",
+       "model.config.norm={kind: layer, bias: true}",
+       "model.config.positions.kind=learned",
+       "model.config.max_position=64",
+       "model.config.tie_embeddings=true",
+       "model.config.feed_forward={activation: gelu_tanh, gated: false}",
+       "model.config.bias={qkv: true, output: true, feed_forward: true}",
+       "generate.at_end=true",
+       "generate.max_tokens=24"});
+}
+
+TEST_CASE("a Gemma 2 by options resumes bit-identically and generates",
+          "[integration]") {
+  check_resumes_bit_identically(
+      {"model.use=titan.gpt",
+       "model.config.norm={place: both, unit_offset: true}",
+       "model.config.attention={logit_cap: 5, window: 6, layer_types: "
+       "[sliding_attention, full_attention]}",
+       "model.config.logits.cap=8",
+       "precision=bf16",
+       "generate.at_end=true",
+       "generate.max_tokens=24"});
+}

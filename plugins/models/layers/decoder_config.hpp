@@ -5,7 +5,9 @@
 // in decoder.hpp, names of checkpoints in decoder_keys.hpp.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <titan/sdk/config.hpp>
 
@@ -71,6 +73,24 @@ inline int64_t read_head_dim(const Config& config) {
                    ", got ",
                    num_heads);
   return dim / num_heads;
+}
+
+/// One flag per block; those in the list at `key` are set.
+inline std::vector<bool> read_blocks(const Config& config,
+                                     const std::string& key,
+                                     int64_t num_layers) {
+  std::vector<bool> out(static_cast<size_t>(num_layers), false);
+  for (const int64_t layer : config.ints(key)) {
+    TITAN_USER_CHECK(layer < num_layers,
+                     "[model.",
+                     key,
+                     "] blocks are counted from 0: expected less than ",
+                     num_layers,
+                     ", got ",
+                     layer);
+    out[static_cast<size_t>(layer)] = true;
+  }
+  return out;
 }
 
 inline DecoderConfig read_decoder(const Config& config) {

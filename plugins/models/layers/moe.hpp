@@ -29,6 +29,15 @@ struct RouterConfig {
   bool has_gate_bias = false;
 };
 
+inline void check_top_k(const RouterConfig& c) {
+  TITAN_USER_CHECK(c.num_experts == 0 || c.top_k <= c.num_experts,
+                   "[model.moe.top_k] a token goes to different experts: "
+                   "expected at most num_experts ",
+                   c.num_experts,
+                   ", got ",
+                   c.top_k);
+}
+
 /// One linear layer in acc(dtype): which expert wins is decided by differences
 /// that bf16 does not hold.
 class RouterGate : public Module<RouterGate> {

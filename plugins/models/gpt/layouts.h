@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A layout is how a family of checkpoints looks outside, as data: which of our
+// options it fixes, where config.json has the others, and how its tensors are
+// named. layouts.cpp has them; hf.cpp reads and writes by them.
+#pragma once
+
+#include <string_view>
+
+#include <titan/json.hpp>
+
+#include "plugins/models/gpt/config.h"
+
+namespace titan::gpt {
+
+/// The name of having none: names and config.json are our own.
+inline constexpr std::string_view kOwnLayout = "titan";
+
+/// {"model_type", "architecture",
+///  "options": {...}             options that the family fixes
+///  "config": {"norm.eps": [key, otherwise, {text of theirs: ours}]}
+///  "rope": {"theta": otherwise, "fraction": otherwise}, or none
+///  "require": {key: value}      of config.json, where it has the key
+///  "keys": {ours: theirs and how they lie there}, "ignore": [theirs]}
+/// UserError when there is no such layout.
+Json layout_named(std::string_view name);
+
+/// UserError when options are set that config.json of their layout cannot say.
+void check_layout(const GptConfig& config);
+
+}  // namespace titan::gpt
