@@ -124,6 +124,31 @@ TEST_CASE("FSDP x TP with norms of heads train as 1 rank does") {
              kTolerance);
 }
 
+// Biases on both sides of the cut, a table of positions, one table of tokens.
+TEST_CASE("FSDP x TP with a GPT-2 by options trains as 1 rank does") {
+  const RecipeFolder gpt(
+      "{use: titan.gpt, config: {dim: 64, num_layers: 4, num_heads: 4, "
+      "vocab_size: 256, max_position: 64, tie_embeddings: true, norm: {kind: "
+      "layer, bias: true}, positions: {kind: learned}, feed_forward: "
+      "{activation: gelu_tanh, gated: false}, bias: {qkv: true, output: true, "
+      "feed_forward: true}}}");
+  check_same(run(gpt, {.axes = {{"dp_shard", 2}, {"tp", 2}}}),
+             run(gpt, {}),
+             kTolerance);
+}
+
+// Both halves of a block are partial sums of the ranks; scores are capped.
+TEST_CASE("FSDP x TP with parallel blocks and caps trains as 1 rank does") {
+  const RecipeFolder gpt(
+      "{use: titan.gpt, config: {dim: 64, num_layers: 4, num_heads: 4, "
+      "num_kv_heads: 2, vocab_size: 256, block: parallel, rope: {fraction: "
+      "0.5}, attention: {logit_cap: 4, window: 16, layer_types: "
+      "[sliding_attention, full_attention]}, logits: {cap: 8}}}");
+  check_same(run(gpt, {.axes = {{"dp_shard", 2}, {"tp", 2}}}),
+             run(gpt, {}),
+             kTolerance);
+}
+
 TEST_CASE("accumulating microbatches changes no gradient") {
   // Four microbatches of two rows instead of eight of one.
   check_layout({}, {"training.tokens_per_microbatch=64"});

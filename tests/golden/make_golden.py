@@ -204,6 +204,14 @@ GPT_BY_YAML = {
     "gpt_granite": ("Granite", (1, 32), small(
         attention_multiplier=0.2, embedding_multiplier=3.0,
         logits_scaling=2.0, residual_multiplier=0.5, mlp_bias=True)),
+    "gpt_gemma3": ("Gemma3Text", (1, 32), small(
+        head_dim=12, query_pre_attn_scalar=20, sliding_window=7,
+        num_hidden_layers=3, layer_types=["sliding_attention",
+                                          "sliding_attention",
+                                          "full_attention"],
+        rope_parameters=dict(
+            sliding_attention=rope("default", 10000.0),
+            full_attention=rope("linear", 1000000.0, factor=8.0)))),
     "gpt_openai": ("OpenAIGPT", (1, 32), gpt2(afn="gelu")),
 }
 

@@ -70,16 +70,16 @@ Positions read_positions(const std::string& name) {
   return name == "learned" ? Positions::kLearned : Positions::kNone;
 }
 
-double read_attention_scale(const Config& config,
-                            const layers::DecoderConfig& c) {
-  const double dims = config.has("attention.scale_dim")
-                          ? config.f64("attention.scale_dim")
-                          : static_cast<double>(c.head_dim);
-  const double factor = c.rope.attention_factor * c.rope.attention_factor;
-  const double scale = config.has("attention.scale")
-                           ? config.f64("attention.scale")
-                           : std::pow(dims, -0.5);
-  return scale * factor;
+double read_attention_scale(const Config& config, int64_t head_dim) {
+  if (config.has("attention.scale")) return config.f64("attention.scale");
+  return std::pow(
+      static_cast<double>(i64_or(config, "attention.scale_dim", head_dim)),
+      -0.5);
+}
+
+std::optional<double> read_sliding_theta(const Config& config) {
+  if (!config.has("rope.sliding_theta")) return std::nullopt;
+  return config.f64("rope.sliding_theta");
 }
 
 /// One of each block.
@@ -158,7 +158,8 @@ GptConfig::GptConfig(const Config& config)
       embedding_scale(config.f64("embedding.scale")),
       block(read_block(config.str("block"), norm_place)),
       residual_scale(config.f64("residual_scale")),
-      attention_scale(read_attention_scale(config, *this)),
+      attention_scale(read_attention_scale(config, head_dim)),
+      sliding_theta(read_sliding_theta(config)),
       attention_logit_cap(config.f64("attention.logit_cap")),
       has_qk_norm(config.str("attention.qk_norm") != "none"),
       qk_norm_is_over_width(config.str("attention.qk_norm") == "width"),

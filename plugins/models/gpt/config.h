@@ -27,7 +27,8 @@ struct GptConfig : layers::DecoderConfig {
   double embedding_scale;
   BlockKind block;
   double residual_scale;
-  double attention_scale;
+  double attention_scale;  // without YaRN's factor
+  std::optional<double> sliding_theta;
   double attention_logit_cap;
   bool has_qk_norm, qk_norm_is_over_width;
   std::vector<int64_t> windows;  // of each block; 0: all earlier tokens

@@ -154,6 +154,7 @@ bool is_free(const std::string& path, const Json& layout) {
   if (path == "rope.pairs") return !has_rope;
   if (path == "rope.fraction")
     return !has_rope || layout.at("rope").has("fraction");
+  if (path == "rope.sliding_theta") return !has_rope;
   return path.starts_with("init.") || path.starts_with("hf.") ||
          path.starts_with("rope.") || path == "moe.load_balance_coeff" ||
          path == "moe.balance_loss_coeff";

@@ -96,8 +96,14 @@ class Block : public Module<Block> {
   static layers::AttentionConfig attention_of(const Config& config) {
     const GptConfig& c = config.model;
     layers::AttentionConfig out = layers::attention_of(c);
-    out.scale = c.attention_scale;
     out.window = c.windows[static_cast<size_t>(config.layer)];
+    if (out.window > 0 && c.sliding_theta)
+      out.rope = {.op = c.rope.op,
+                  .theta = *c.sliding_theta,
+                  .rotary_dim = c.rope.rotary_dim,
+                  .max_position = c.rope.max_position};
+    out.scale = c.attention_scale * out.rope.attention_factor *
+                out.rope.attention_factor;
     out.has_output_bias = c.has_output_bias;
     out.logit_cap = c.attention_logit_cap;
     out.has_rope = c.positions == Positions::kRope;

@@ -67,8 +67,7 @@ inline constexpr std::string_view kSchemaHead = R"json({
 "attention": {"type": "object", "additionalProperties": false, "properties": {
   "scale": {"type": ["number", "null"], "default": null, "exclusiveMinimum": 0,
     "description": "Factor of the scores; null = scale_dim ^ -0.5"},
-  "scale_dim": {"type": ["number", "null"], "default": null,
-    "exclusiveMinimum": 0,
+  "scale_dim": {"type": ["integer", "null"], "default": null, "minimum": 1,
     "description": "Dims that the scores are scaled for; null = head_dim"},
   "logit_cap": {"type": "number", "default": 0, "minimum": 0,
     "description": "Scores become cap * tanh(scores / cap); 0 = none"},
@@ -162,6 +161,9 @@ inline constexpr std::string_view kSchemaHead = R"json({
     "maximum": 1, "description": "Share of each head's dims that turn"},
   "theta": {"type": "number", "default": 10000, "exclusiveMinimum": 0,
     "description": "Base of the rotary frequencies"},
+  "sliding_theta": {"type": ["number", "null"], "default": null,
+    "exclusiveMinimum": 0,
+    "description": "Base in sliding blocks, without scaling; null = as the others"},
   "scaling": {"type": "object", "additionalProperties": false, "properties": {
     "factor": {"type": "number", "default": 8, "minimum": 1,
       "description": "Stretch; unused with none"},
