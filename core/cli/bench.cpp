@@ -111,7 +111,8 @@ void add_train_bench(Command& app, int& exit_code) {
   command
       ->add_option("--init",
                    options->init,
-                   "weights under TorchTitan's names (safetensors)")
+                   "weights under TorchTitan's names (safetensors); "
+                   "default: checkpoint.initial, else the seed's")
       ->type_name("FILE");
   command
       ->add_option("--tokens",

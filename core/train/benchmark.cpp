@@ -17,6 +17,7 @@
 #include "core/checkpoint/safetensors.h"
 #include "core/observe/memory.h"
 #include "core/train/assemble.h"
+#include "core/train/first_values.h"
 #include "core/train/npy.h"
 #include "core/train/run_settings.h"
 #include "core/train/step.h"
@@ -191,7 +192,7 @@ BenchmarkResult benchmark_training(Session& session,
   const auto training = assemble(
       session, mesh, tokenizer, has_tokens ? DataUse::kNone : DataUse::kOpen);
   if (options.init.empty()) {
-    training->engine->initialise(settings.seed);
+    set_first_values(*training, settings, {}, checkpoint::real_file_system());
   } else {
     load_init(*training, options.init);
   }

@@ -14,16 +14,15 @@
 #include "core/observe/profiler.h"
 #include "core/observe/signals.h"
 #include "core/observe/spans.h"
-#include "core/train/adapter.h"
 #include "core/train/data_log.h"
 #include "core/train/export_hf.h"
+#include "core/train/first_values.h"
 #include "core/train/metrics_log.h"
 #include "core/train/result_file.h"
 #include "core/train/run_saver.h"
 #include "core/train/run_state.h"
 #include "core/train/step.h"
 #include "core/train/validation.h"
-#include "core/train/weights.h"
 
 namespace titan::train {
 namespace {
@@ -80,33 +79,6 @@ std::optional<checkpoint::CheckpointReader> find_checkpoint(Run& run) {
   return std::move(found.reader);
 }
 
-// Weights to start from, or the seed's; then the adapters, where there are any.
-void set_first_values(Run& run) {
-  module::Model& model = *run.training.model;
-  parallel::ParameterEngine& engine = *run.training.engine;
-  const auto& initial = run.settings.initial_weights;
-  const fs::path from = !run.options.from.empty() ? run.options.from
-                        : initial                 ? fs::path(*initial)
-                                                  : fs::path();
-  const bool is_strict = run.settings.initial_is_strict;
-  TITAN_USER_CHECK(is_strict || !from.empty(),
-                   "[checkpoint.strict] false: expected weights to start from "
-                   "(checkpoint.initial or --from), got none");
-  LoadedWeights loaded;
-  if (from.empty() || !is_strict) engine.initialise(run.settings.seed);
-  if (!from.empty()) {
-    loaded = load_weights(model, engine, from, holder_of(run, from), is_strict);
-    log::info(text("weights from ", from.string()));
-  }
-  if (model.transform() == nullptr) return;
-  if (!loaded.has_adapters)
-    initialise_adapters(model, engine, run.settings.seed);
-  if (const auto& adapter = run.settings.initial_adapter) {
-    load_adapter(model, engine, *adapter);
-    log::info(text("adapter from ", *adapter));
-  }
-}
-
 void start_from(Run& run) {
   const bool may_resume =
       run.options.resume == ResumeMode::kRequired ||
@@ -120,7 +92,8 @@ void start_from(Run& run) {
                    " at step ",
                    run.training.steps_done));
   } else {
-    set_first_values(run);
+    const fs::path from = first_weights(run.settings, run.options.from);
+    set_first_values(run.training, run.settings, from, holder_of(run, from));
   }
   if (run.training.ema && !reader) run.training.ema->reset();
 }

@@ -9,6 +9,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "core/checkpoint/safetensors_folder.h"
 #include "core/train/assemble.h"
 #include "core/train/tensor_bytes.h"
 #include "tests/unit/core/cli/captured_run.h"
@@ -51,9 +52,18 @@ std::string write_tokens() {
   return path.string();
 }
 
-// The recipe's own initial weights (seed 0), times `factor`, under TorchTitan's
-// names.
-std::string write_init(double factor) {
+// TorchTitan's name of a parameter.
+std::string peer_name(std::string name) {
+  if (name == "lm_head.weight") name = "output.weight";
+  if (const size_t at = name.find(".qkv_linear"); at != std::string::npos)
+    name.erase(at, std::strlen(".qkv_linear"));
+  return name;
+}
+
+// The recipe's own initial weights (seed 0), times `factor`.
+void write_weights(const fs::path& path,
+                   double factor,
+                   std::string (*name_of)(std::string)) {
   train::SessionOptions options;
   options.overrides = kTiny;
   train::Session session(kRecipe, options);
@@ -62,16 +72,17 @@ std::string write_init(double factor) {
       train::assemble(session, mesh, nullptr, train::DataUse::kNone);
   training->engine->initialise(0);
   std::vector<checkpoint::TensorSource> sources;
-  for (const parallel::LocalPart& part : training->engine->parts()) {
-    std::string name = part.parameter->fqn;
-    if (name == "lm_head.weight") name = "output.weight";
-    if (const size_t at = name.find(".qkv_linear"); at != std::string::npos)
-      name.erase(at, std::strlen(".qkv_linear"));
-    sources.push_back(train::source_of(
-        name, training->engine->master(part).clone() * factor));
-  }
+  for (const parallel::LocalPart& part : training->engine->parts())
+    sources.push_back(
+        train::source_of(name_of(part.parameter->fqn),
+                         training->engine->master(part).clone() * factor));
+  checkpoint::write_safetensors(
+      checkpoint::real_file_system(), path, sources, {checkpoint::kTitanNames});
+}
+
+std::string write_init(double factor) {
   const fs::path path = scratch("init.safetensors");
-  checkpoint::write_safetensors(checkpoint::real_file_system(), path, sources);
+  write_weights(path, factor, peer_name);
   return path.string();
 }
 
@@ -112,6 +123,20 @@ TEST_CASE("bench train times given batches under the peers' keys", "[unit]") {
   const Json other =
       Json::parse(bench({"--tokens", tokens, "--init", write_init(0.5)}).out);
   CHECK(other.at("losses") != result.at("losses"));
+
+  // The recipe's own weights to start from are taken, too.
+  const fs::path initial = scratch("initial");
+  fs::create_directories(initial);
+  write_weights(initial / "model.safetensors", 0.5, [](std::string name) {
+    return name;
+  });
+  const Json started =
+      Json::parse(bench({"--tokens",
+                         tokens,
+                         "--set",
+                         "checkpoint.initial=" + initial.string()})
+                      .out);
+  CHECK(started.at("losses") == other.at("losses"));
 }
 
 TEST_CASE("bench train refuses files that do not fit the recipe", "[unit]") {
