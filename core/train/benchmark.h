@@ -12,9 +12,10 @@
 namespace titan::train {
 
 struct BenchmarkOptions {
-  int64_t steps = 8;             // timed
-  int64_t warmup = 2;            // before them
-  std::filesystem::path init;    // safetensors, TorchTitan's names; "" = the recipe's
+  int64_t steps = 8;   // timed
+  int64_t warmup = 2;  // before them
+  std::filesystem::path
+      init;  // safetensors, TorchTitan's names; "" = the recipe's
   std::filesystem::path tokens;  // .npy int32 [steps, B, S+1]; "" = the data
 };
 
