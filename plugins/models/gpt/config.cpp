@@ -120,7 +120,7 @@ layers::MoeConfig read_moe(const Config& config, int64_t dim) {
   out.balance_loss_coeff = config.f64("moe.balance_loss_coeff");
   if (config.has("moe.load_balance_coeff"))
     out.load_balance_coeff = config.f64("moe.load_balance_coeff");
-  layers::check_top_k(out.router);
+  layers::check_router(out.router);
   return out;
 }
 

@@ -38,6 +38,8 @@ struct AttentionConfig {
 
 class GroupedQueryAttention : public Module<GroupedQueryAttention> {
  public:
+  using Config = AttentionConfig;
+
   GroupedQueryAttention(Build b,
                         const AttentionConfig& c,
                         Init linear_init,

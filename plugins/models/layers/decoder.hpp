@@ -18,12 +18,13 @@
 namespace titan::layers {
 
 /// h = x + attention(norm(x)); out = h + mix(norm(h)), where mix is a
-/// feed-forward or a mixture of experts.
-class DecoderBlock : public Module<DecoderBlock> {
+/// feed-forward or a mixture of experts. `Attention` has a Config with `dim`.
+template <typename Attention>
+class PreNormBlock : public Module<PreNormBlock<Attention>> {
  public:
   struct Config {
     double norm_eps;
-    AttentionConfig attention;
+    typename Attention::Config attention;
     Init attention_init, attention_output_init;
     FeedForwardConfig feed_forward;
     Init feed_forward_init, feed_forward_output_init;
@@ -31,8 +32,8 @@ class DecoderBlock : public Module<DecoderBlock> {
     MoeInit moe_init = {};
   };
 
-  DecoderBlock(Build b, const Config& c)
-      : Module(b, "layers.decoder_block"),
+  PreNormBlock(Build b, const Config& c)
+      : Module<PreNormBlock>(b, "layers.decoder_block"),
         attention_norm_(b / "attention_norm", c.attention.dim, {c.norm_eps}),
         attention_(b / "attention",
                    c.attention,
@@ -56,11 +57,13 @@ class DecoderBlock : public Module<DecoderBlock> {
 
  private:
   RMSNorm attention_norm_;
-  GroupedQueryAttention attention_;
+  Attention attention_;
   RMSNorm ffn_norm_;
   std::optional<FeedForward> feed_forward_;
   std::optional<Moe> moe_;
 };
+
+using DecoderBlock = PreNormBlock<GroupedQueryAttention>;
 
 /// The attention of `c`; qk-norm and window are the family's to set.
 inline AttentionConfig attention_of(const DecoderConfig& c) {

@@ -93,19 +93,26 @@ inline std::vector<bool> read_blocks(const Config& config,
   return out;
 }
 
+/// All but what the heads are.
+inline DecoderConfig read_decoder_without_heads(const Config& config) {
+  DecoderConfig out{};
+  out.dim = config.i64("dim");
+  out.num_layers = config.i64("num_layers");
+  out.num_heads = config.i64("num_heads");
+  out.hidden_dim = config.i64("hidden_dim");
+  out.vocab_size = config.i64("vocab_size");
+  out.norm_eps = config.f64("norm_eps");
+  out.tie_embeddings = config.flag("tie_embeddings");
+  out.max_position = config.i64("max_position");
+  out.attention_bias = config.flag("attention_bias");
+  out.rope = read_rope(config);
+  return out;
+}
+
 inline DecoderConfig read_decoder(const Config& config) {
-  const DecoderConfig out{.dim = config.i64("dim"),
-                          .num_layers = config.i64("num_layers"),
-                          .num_heads = config.i64("num_heads"),
-                          .num_kv_heads = config.i64("num_kv_heads"),
-                          .head_dim = read_head_dim(config),
-                          .hidden_dim = config.i64("hidden_dim"),
-                          .vocab_size = config.i64("vocab_size"),
-                          .norm_eps = config.f64("norm_eps"),
-                          .tie_embeddings = config.flag("tie_embeddings"),
-                          .max_position = config.i64("max_position"),
-                          .attention_bias = config.flag("attention_bias"),
-                          .rope = read_rope(config)};
+  DecoderConfig out = read_decoder_without_heads(config);
+  out.num_kv_heads = config.i64("num_kv_heads");
+  out.head_dim = read_head_dim(config);
   check_decoder(out);
   return out;
 }
@@ -122,16 +129,22 @@ inline int64_t attention_weights(const DecoderConfig& c) {
 
 /// Of one token, forward and backward: 6 for each weight that it is multiplied
 /// with (`block_weights`, final norm, head; the embedding is a look-up), and 6
-/// for each query head's dims of k and of v at `attended` positions, summed
-/// over the blocks; causal or not makes no difference to the convention.
+/// for each query head's dims of k and of v (`dims_per_head`) at `attended`
+/// positions, summed over the blocks; causal or not makes no difference to the
+/// convention.
+inline double decoder_flops(const DecoderConfig& c,
+                            int64_t block_weights,
+                            int64_t attended,
+                            int64_t dims_per_head) {
+  const int64_t weights = block_weights + c.dim + c.vocab_size * c.dim;
+  return 6.0 * static_cast<double>(weights) +
+         6.0 * static_cast<double>(c.num_heads * dims_per_head) *
+             static_cast<double>(attended);
+}
 inline double decoder_flops(const DecoderConfig& c,
                             int64_t block_weights,
                             int64_t attended) {
-  const int64_t weights = block_weights + c.dim + c.vocab_size * c.dim;
-  const int64_t per_position = 2 * c.num_heads * c.head_dim;
-  return 6.0 * static_cast<double>(weights) +
-         6.0 * static_cast<double>(per_position) *
-             static_cast<double>(attended);
+  return decoder_flops(c, block_weights, attended, 2 * c.head_dim);
 }
 
 // ---- config.json ----
@@ -155,17 +168,15 @@ inline void check_hf_decoder(const Json& hf) {
                    dropout);
 }
 
-/// The keys of read_decoder. `default_max_position`: where config.json does not
-/// say, as all defaults that of transformers.
-inline Json decoder_from_hf(const Json& hf, int64_t default_max_position) {
+/// The keys of read_decoder_without_heads. `default_max_position`: where
+/// config.json does not say, as all defaults that of transformers.
+inline Json decoder_without_heads_from_hf(const Json& hf,
+                                          int64_t default_max_position) {
   check_hf_decoder(hf);
-  const int64_t num_heads = hf.at("num_attention_heads").i64();
   Json out = Json::object();
   out["dim"] = hf.at("hidden_size");
   out["num_layers"] = hf.at("num_hidden_layers");
-  out["num_heads"] = num_heads;
-  out["num_kv_heads"] = hf.i64_or("num_key_value_heads", num_heads);
-  if (hf.has("head_dim")) out["head_dim"] = hf.at("head_dim");
+  out["num_heads"] = hf.at("num_attention_heads");
   out["hidden_dim"] = hf.at("intermediate_size");
   out["vocab_size"] = hf.at("vocab_size");
   out["norm_eps"] = hf.f64_or("rms_norm_eps", 1e-6);
@@ -174,6 +185,15 @@ inline Json decoder_from_hf(const Json& hf, int64_t default_max_position) {
       hf.i64_or("max_position_embeddings", default_max_position);
   out["attention_bias"] = hf.flag_or("attention_bias", false);
   out["rope"] = rope_from_hf(hf, 10000);
+  return out;
+}
+
+/// The keys of read_decoder.
+inline Json decoder_from_hf(const Json& hf, int64_t default_max_position) {
+  Json out = decoder_without_heads_from_hf(hf, default_max_position);
+  out["num_kv_heads"] =
+      hf.i64_or("num_key_value_heads", out.at("num_heads").i64());
+  if (hf.has("head_dim")) out["head_dim"] = hf.at("head_dim");
   return out;
 }
 

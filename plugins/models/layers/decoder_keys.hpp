@@ -9,6 +9,13 @@
 
 namespace titan::layers {
 
+/// What the names of a block's parameters begin with. Some families give
+/// blocks outside the stack names of their own.
+struct BlockNames {
+  std::string native = "layers.{i}.";
+  std::string hf = "model.layers.{i}.";
+};
+
 struct AttentionKeys {
   bool has_bias = false;
   bool has_qk_norm = false;
@@ -44,9 +51,36 @@ inline void attention_keys(Keys& keys, const AttentionKeys& c) {
   keys.ignore(hf + "rotary_emb.inv_freq");
 }
 
-inline void feed_forward_keys(Keys& keys, bool has_bias) {
-  const std::string native = "layers.{i}.feed_forward.";
-  const std::string hf = "model.layers.{i}.mlp.";
+/// `wq_a` is absent where one matrix makes the queries.
+inline void latent_attention_keys(Keys& keys,
+                                  bool has_q_latent,
+                                  bool has_bias,
+                                  const BlockNames& block = {}) {
+  const std::string native = block.native + "attention.";
+  const std::string hf = block.hf + "self_attn.";
+  each_tensor(has_bias, [&](const std::string& tensor) {
+    if (has_q_latent)
+      keys.identity(native + "wq_a" + tensor, hf + "q_a_proj" + tensor);
+    keys.identity(native + "wkv_a" + tensor,
+                  hf + "kv_a_proj_with_mqa" + tensor);
+    keys.identity(native + "wo" + tensor, hf + "o_proj" + tensor);
+  });
+  if (has_q_latent) {
+    keys.identity(native + "q_norm.weight", hf + "q_a_layernorm.weight");
+    keys.identity(native + "wq_b.weight", hf + "q_b_proj.weight");
+  } else {
+    keys.identity(native + "wq.weight", hf + "q_proj.weight");
+  }
+  keys.identity(native + "kv_norm.weight", hf + "kv_a_layernorm.weight");
+  keys.identity(native + "wkv_b.weight", hf + "kv_b_proj.weight");
+  keys.ignore(hf + "rotary_emb.inv_freq");
+}
+
+/// A feed-forward at `native` that is called `hf` there.
+inline void feed_forward_keys(Keys& keys,
+                              bool has_bias,
+                              const std::string& native,
+                              const std::string& hf) {
   each_tensor(has_bias, [&](const std::string& tensor) {
     keys.identity(native + "w1" + tensor, hf + "gate_proj" + tensor);
     keys.identity(native + "w2" + tensor, hf + "down_proj" + tensor);
@@ -54,25 +88,36 @@ inline void feed_forward_keys(Keys& keys, bool has_bias) {
   });
 }
 
+inline void feed_forward_keys(Keys& keys,
+                              bool has_bias,
+                              const BlockNames& block = {}) {
+  feed_forward_keys(
+      keys, has_bias, block.native + "feed_forward.", block.hf + "mlp.");
+}
+
 /// Experts are stored one by one there and stacked here. The bias of the choice
-/// has no name there: an import starts it at zero, an export leaves it out.
-inline void moe_keys(Keys& keys) {
-  const std::string native = "layers.{i}.moe.";
+/// has no name with most: an import starts it at zero, an export leaves it out.
+inline void moe_keys(Keys& keys, const BlockNames& block = {}) {
+  const std::string native = block.native + "moe.";
   const std::string inner = native + "routed_experts.inner_experts.";
-  const std::string hf = "model.layers.{i}.mlp.";
+  const std::string hf = block.hf + "mlp.";
   keys.identity(native + "router.gate.weight", hf + "gate.weight");
   keys.stack(inner + "w1_EFD", hf + "experts.{e}.gate_proj.weight");
   keys.stack(inner + "w2_EDF", hf + "experts.{e}.down_proj.weight");
   keys.stack(inner + "w3_EFD", hf + "experts.{e}.up_proj.weight");
 }
 
+inline void block_norm_keys(Keys& keys, const BlockNames& block = {}) {
+  keys.identity(block.native + "attention_norm.weight",
+                block.hf + "input_layernorm.weight");
+  keys.identity(block.native + "ffn_norm.weight",
+                block.hf + "post_attention_layernorm.weight");
+}
+
 /// All that is around attention and feed-forward.
 inline void decoder_keys(Keys& keys, bool has_tied_embeddings) {
   keys.identity("tok_embeddings.weight", "model.embed_tokens.weight");
-  keys.identity("layers.{i}.attention_norm.weight",
-                "model.layers.{i}.input_layernorm.weight");
-  keys.identity("layers.{i}.ffn_norm.weight",
-                "model.layers.{i}.post_attention_layernorm.weight");
+  block_norm_keys(keys);
   keys.identity("norm.weight", "model.norm.weight");
   // Some tied checkpoints store the head a second time.
   if (has_tied_embeddings)

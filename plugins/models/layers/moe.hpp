@@ -29,11 +29,37 @@ struct RouterConfig {
   bool has_gate_bias = false;
 };
 
-inline void check_top_k(const RouterConfig& c) {
+/// Refuses what a schema cannot see: how the keys of [model.moe] fit together.
+inline void check_router(const RouterConfig& c) {
   TITAN_USER_CHECK(c.num_experts == 0 || c.top_k <= c.num_experts,
                    "[model.moe.top_k] a token goes to different experts: "
                    "expected at most num_experts ",
                    c.num_experts,
+                   ", got ",
+                   c.top_k);
+  if (c.num_groups == 1) return;
+  TITAN_USER_CHECK(c.num_experts % c.num_groups == 0,
+                   "[model.moe.num_groups] must divide num_experts: expected "
+                   "a divisor of ",
+                   c.num_experts,
+                   ", got ",
+                   c.num_groups);
+  const int64_t group = c.num_experts / c.num_groups;
+  TITAN_USER_CHECK(
+      c.num_limited_groups <= c.num_groups,
+      "[model.moe.num_limited_groups] expected at most num_groups ",
+      c.num_groups,
+      ", got ",
+      c.num_limited_groups);
+  TITAN_USER_CHECK(c.group_top <= group,
+                   "[model.moe.group_top] expected at most the ",
+                   group,
+                   " experts of a group, got ",
+                   c.group_top);
+  TITAN_USER_CHECK(c.top_k <= c.num_limited_groups * group,
+                   "[model.moe.top_k] expected at most the experts of "
+                   "num_limited_groups groups, ",
+                   c.num_limited_groups * group,
                    ", got ",
                    c.top_k);
 }

@@ -15,7 +15,7 @@ layers::MoeConfig read_moe(const Config& config, int64_t dim) {
   out.router.normalise = config.flag("moe.normalise");
   if (config.has("moe.load_balance_coeff"))
     out.load_balance_coeff = config.f64("moe.load_balance_coeff");
-  layers::check_top_k(out.router);
+  layers::check_router(out.router);
   return out;
 }
 
