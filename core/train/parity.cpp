@@ -135,7 +135,13 @@ std::unique_ptr<Case> open_case(PluginHost& host,
 }
 
 Tensors hf_gradients(const Case& of) {
+  const module::KeyMap keys(*of.model);
+  // Buffers are among the weights there, so they have gradients: none.
+  const std::vector<module::Parameter> keyed =
+      keys.keyed_buffers(of.model->tree());
   std::vector<module::ParameterValue> gradients;
+  for (const module::Parameter& buffer : keyed)
+    gradients.push_back({&buffer, at::zeros(buffer.shape, at::kFloat)});
   for (const parallel::LocalPart& part : of.engine->parts()) {
     const at::Tensor gradient = of.engine->gradient(part);
     gradients.push_back({part.parameter,
@@ -143,7 +149,7 @@ Tensors hf_gradients(const Case& of) {
                              ? gradient
                              : at::zeros(part.parameter->shape, at::kFloat)});
   }
-  return module::KeyMap(*of.model).save(gradients);
+  return keys.save(gradients);
 }
 
 void compare_sets(const std::string& prefix,

@@ -215,10 +215,66 @@ GPT_BY_YAML = {
     "gpt_openai": ("OpenAIGPT", (1, 32), gpt2(afn="gelu")),
 }
 
+
+def deepseek(**changes):
+    return llama(**dict(dict(num_key_value_heads=4, rms_norm_eps=1e-6,
+                             num_hidden_layers=3, q_lora_rank=20,
+                             kv_lora_rank=16, qk_nope_head_dim=10,
+                             qk_rope_head_dim=6, v_head_dim=8,
+                             n_routed_experts=8, num_experts_per_tok=3,
+                             moe_intermediate_size=12, n_shared_experts=1,
+                             first_k_dense_replace=1, n_group=4, topk_group=2),
+                        **changes))
+
+
+def yarn_mscale(**changes):
+    return rope("yarn", 10000.0, **dict(dict(
+        factor=4.0, beta_fast=32.0, beta_slow=1.0, mscale=1.0,
+        mscale_all_dim=1.0, original_max_position_embeddings=16), **changes))
+
+
+DEEPSEEK_V3 = {
+    "deepseek_v3_one_group": ((2, 24), deepseek(
+        q_lora_rank=None, n_group=1, topk_group=1)),
+    "deepseek_v3_yarn": ((1, 48), deepseek(rope_parameters=yarn_mscale())),
+    "deepseek_v3_yarn_unequal": ((1, 48), deepseek(
+        rms_norm_eps=1e-4, num_attention_heads=3, num_key_value_heads=3,
+        rope_parameters=yarn_mscale(factor=8.0, mscale=0.7,
+                                    mscale_all_dim=1.2))),
+    "deepseek_v3_yarn_plain": ((1, 40), deepseek(
+        num_hidden_layers=2, rope_parameters=rope(
+            "yarn", 10000.0, factor=4.0,
+            original_max_position_embeddings=16))),
+    "deepseek_v3_dense": ((1, 32), deepseek(
+        first_k_dense_replace=3, attention_bias=True, v_head_dim=14)),
+    "deepseek_v3_shared": ((2, 24), deepseek(
+        n_shared_experts=2, norm_topk_prob=False, tie_word_embeddings=True,
+        attention_bias=True, routed_scaling_factor=1.5)),
+    "deepseek_v3_groups": ((1, 32), deepseek(
+        first_k_dense_replace=0, n_routed_experts=12, num_experts_per_tok=5,
+        n_group=3, topk_group=2, routed_scaling_factor=1.0,
+        num_hidden_layers=2)),
+    "deepseek_v3_halves": ((1, 8), deepseek(
+        rope_interleave=False, n_routed_experts=24, moe_intermediate_size=8,
+        q_lora_rank=None, num_hidden_layers=2)),
+}
+
+DEEPSEEK_V2 = {
+    "deepseek_v2": ((1, 40), deepseek(
+        topk_method="group_limited_greedy", n_shared_experts=2,
+        routed_scaling_factor=16.0,
+        rope_parameters=yarn_mscale(mscale=0.707, mscale_all_dim=0.707))),
+    "deepseek_v2_lite": ((2, 24), deepseek(
+        topk_method="greedy", n_group=None, topk_group=None,
+        q_lora_rank=None, num_experts_per_tok=2)),
+}
+
 # name -> (class prefix in transformers, rows and length, configuration)
 MODELS = {name: (family, *case)
           for family, cases in (("Llama", LLAMA), ("Qwen3", QWEN3),
-                                ("Qwen3Moe", QWEN3_MOE))
+                                ("Qwen3Moe", QWEN3_MOE),
+                                ("DeepseekV3", DEEPSEEK_V3),
+                                ("DeepseekV2", DEEPSEEK_V2))
           for name, case in cases.items()} | GPT | GPT_BY_YAML
 
 
@@ -234,6 +290,11 @@ def randomise(model):
                 value.copy_(value + 0.2 * noise)
             else:
                 value.copy_(0.3 * noise)
+        # Biases of the choice of experts.
+        for name, value in model.named_buffers():
+            if name.endswith("correction_bias"):
+                value.copy_(0.1 * torch.randn(value.shape,
+                                              generator=generator))
 
 
 def save_weights(model, path):
@@ -247,6 +308,8 @@ def save_gradients(model, path):
     with torch.no_grad():
         for value in model.parameters():
             value.copy_(value.grad)
+        for value in model.buffers():
+            value.zero_()
     save_weights(model, path)
 
 

@@ -122,3 +122,19 @@ TEST_CASE("a Gemma 2 by options resumes bit-identically and generates",
        "generate.at_end=true",
        "generate.max_tokens=24"});
 }
+
+// Latent attention, and a bias that moves while a loss balances too.
+TEST_CASE("a DeepSeek-V3 resumes bit-identically and generates",
+          "[integration]") {
+  check_resumes_bit_identically(
+      {"model=null",
+       "model={use: titan.deepseek_v3, config: {dim: 32, num_layers: 2, "
+       "num_dense_layers: 1, num_heads: 2, q_lora_rank: 12, kv_lora_rank: 8, "
+       "qk_nope_head_dim: 8, qk_rope_head_dim: 4, v_head_dim: 6, "
+       "hidden_dim: 64, vocab_size: 256, max_position: 64, "
+       "moe: {num_experts: 8, top_k: 2, hidden_dim: 12, num_groups: 4, "
+       "num_limited_groups: 2, load_balance_coeff: 0.01, "
+       "balance_loss_coeff: 0.01}}}",
+       "generate.at_end=true",
+       "generate.max_tokens=24"});
+}

@@ -174,10 +174,11 @@ TEST_CASE("qwen3 imports the defaults of transformers", "[unit]") {
       R"({"model_type":"qwen3","hidden_size":64,"num_hidden_layers":2,)"
       R"("num_attention_heads":4,"intermediate_size":96,"vocab_size":256})");
   CHECK(config.dump() ==
-        R"({"dim":64,"num_layers":2,"num_heads":4,"num_kv_heads":4,)"
-        R"("hidden_dim":96,"vocab_size":256,"norm_eps":1e-06,)"
+        R"({"dim":64,"num_layers":2,"num_heads":4,"hidden_dim":96,)"
+        R"("vocab_size":256,"norm_eps":1e-06,)"
         R"("tie_embeddings":false,"max_position":32768,)"
-        R"("attention_bias":false,"rope":{"theta":10000.0},"head_dim":128})");
+        R"("attention_bias":false,"rope":{"theta":10000.0},"num_kv_heads":4,)"
+        R"("head_dim":128})");
 }
 
 // Values of Qwen3-0.6B as published.

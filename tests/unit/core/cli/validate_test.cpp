@@ -52,6 +52,10 @@ TEST_CASE("validate counts the parameters of every flavor", "[unit][golden]") {
       {"qwen3_debug", "debugmodel_moe", 315758848},
       {"qwen3_debug", "30B-A3B", 30532122624},
       {"qwen3_debug", "235B-A22B", 235093634560},
+      {"deepseek_v3_debug", "debugmodel", 33014016},
+      {"deepseek_v3_debug", "16B", 15706484224},
+      {"deepseek_v3_debug", "236B", 235741434880},
+      {"deepseek_v3_debug", "671B", 671026404352},
   };
   for (const Size& size : sizes) {
     INFO(size.recipe << ' ' << size.flavor);

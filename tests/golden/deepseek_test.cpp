@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// DeepSeek V3 and V2 against Hugging Face's: numbers, and weights there and
+// back.
+#include <catch2/catch.hpp>
+
+#include "tests/golden/hf_checks.h"
+
+namespace titan::golden {
+namespace {
+
+// Measured: at most 3.6e-6 in any tensor of any case; the reference's own
+// float32 rounding is of that size.
+constexpr train::ParityOptions kDeepseekLimits = {1e-5, 3e-5};
+
+const std::vector<std::string> kRouting = {"first_k_dense_replace",
+                                           "n_routed_experts",
+                                           "num_experts_per_tok",
+                                           "moe_intermediate_size",
+                                           "n_shared_experts",
+                                           "n_group",
+                                           "topk_group",
+                                           "routed_scaling_factor",
+                                           "q_lora_rank",
+                                           "kv_lora_rank",
+                                           "qk_nope_head_dim",
+                                           "qk_rope_head_dim",
+                                           "v_head_dim"};
+
+}  // namespace
+
+// Cases NUM-05 (weights normalised or not, groups, a bias that only chooses)
+// and NUM-16 (experts without tokens, whose gradients are zeros in the
+// reference).
+TEST_CASE(
+    "deepseek v3 equals Hugging Face in logits, loss and every gradient") {
+  check_parity(GENERATE(as<std::string>{},
+                        "deepseek_v3_one_group",
+                        "deepseek_v3_yarn",
+                        "deepseek_v3_yarn_unequal",
+                        "deepseek_v3_yarn_plain",
+                        "deepseek_v3_dense",
+                        "deepseek_v3_shared",
+                        "deepseek_v3_groups",
+                        "deepseek_v3_halves"),
+               kDeepseekLimits);
+}
+
+TEST_CASE(
+    "deepseek v2 equals Hugging Face in logits, loss and every gradient") {
+  check_parity(GENERATE(as<std::string>{}, "deepseek_v2", "deepseek_v2_lite"),
+               kDeepseekLimits);
+}
+
+TEST_CASE("deepseek's weights go to Titan and back bit for bit") {
+  check_weights_there_and_back(GENERATE(as<std::string>{},
+                                        "deepseek_v3_one_group",
+                                        "deepseek_v3_dense",
+                                        "deepseek_v3_shared",
+                                        "deepseek_v2"));
+}
+
+TEST_CASE("deepseek's config.json goes to Titan and back") {
+  const std::string name = GENERATE(as<std::string>{},
+                                    "deepseek_v3_one_group",
+                                    "deepseek_v3_yarn",
+                                    "deepseek_v3_yarn_unequal",
+                                    "deepseek_v3_dense",
+                                    "deepseek_v3_shared",
+                                    "deepseek_v3_groups",
+                                    "deepseek_v2",
+                                    "deepseek_v2_lite");
+  check_config_there_and_back(name, kRouting);
+}
+
+TEST_CASE("deepseek v3's rotary pairs and weights' sum go there and back") {
+  check_config_there_and_back(
+      GENERATE(as<std::string>{}, "deepseek_v3_halves", "deepseek_v3_shared"),
+      {"rope_interleave", "norm_topk_prob"});
+}
+
+}  // namespace titan::golden
