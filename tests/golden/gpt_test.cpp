@@ -2,6 +2,7 @@
 // The decoder of options against Hugging Face's families: those whose
 // config.json it reads, and those that a model.yaml describes and no line of
 // C++ knows.
+#include <fstream>
 #include <set>
 
 #include <catch2/catch.hpp>
@@ -9,6 +10,7 @@
 #include "core/checkpoint/cast.h"
 #include "core/train/convert_keys.h"
 #include "tests/golden/hf_checks.h"
+#include "tests/unit/core/checkpoint/temporary_folder.h"
 
 namespace titan::golden {
 namespace {
@@ -117,6 +119,27 @@ TEST_CASE("gpt says which position its table does not have") {
                               false),
       Catch::Contains("[titan.embedding/1") &&
           Catch::Contains("expected 0 to 39") && Catch::Contains("got 40"));
+}
+
+// As the GPT-2 that OpenAI published lies on the hub: a bare model's names.
+TEST_CASE("gpt2's weights load without the prefix of their names") {
+  HfCase whole("gpt2", "fp32");
+  whole.load();
+  const TemporaryFolder scratch;
+  std::string file = read_text(whole.folder() / "model.safetensors");
+  const size_t header_size = static_cast<unsigned char>(file[0]) +
+                             256U * static_cast<unsigned char>(file[1]);
+  std::string header = file.substr(8, header_size);
+  const std::string prefix = "transformer.";
+  for (size_t at = header.find(prefix); at != std::string::npos;
+       at = header.find(prefix))
+    header.erase(at, prefix.size());
+  header.resize(header_size, ' ');
+  file.replace(8, header_size, header);
+  std::ofstream(scratch.path() / "model.safetensors", std::ios::binary) << file;
+  HfCase bare("gpt2", "fp32");
+  train::load_weights(*bare.model, *bare.engine, scratch.path());
+  CHECK(at::equal(bare.logits(), whole.logits()));
 }
 
 TEST_CASE("fused and transposed weights convert there and back as bytes") {
