@@ -24,14 +24,14 @@ std::vector<std::string> exported_families() {
   return out;
 }
 
-// Measured: at most 7.7e-6, in an expert whose gradients are about 1e-6.
+// Measured: at most 1.4e-5, in a bias whose gradient is about 1e-6.
 constexpr train::ParityOptions kExportedLimits = {3e-5, 3e-5};
 
 }  // namespace
 
 TEST_CASE("transformers computes from an export what Titan does") {
   const auto families = exported_families();
-  REQUIRE(families.size() >= 3);
+  REQUIRE(families.size() >= 8);
   for (const std::string& family : families)
     check_parity(family, kExportedLimits);
 }

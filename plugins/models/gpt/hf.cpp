@@ -232,6 +232,10 @@ Json Gpt::config_to_hf() const {
   const Json options = resolved(config_);
   out["model_type"] = layout.at("model_type");
   out["architectures"] = Json::array({layout.at("architecture")});
+  for (const char* section : {"require", "write"})
+    if (layout.has(section))
+      for (const auto& [key, value] : layout.at(section).members())
+        out[key] = value;
   for (const auto& [path, json] : layout.at("config").members()) {
     const Entry entry(json);
     const Json theirs = option_to_hf(path, entry, *find_path(options, path));

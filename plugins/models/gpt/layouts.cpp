@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The layouts: llama's, those that say what they have other than it, and two of
-// their own.
+// their own. Exports name no padding: transformers trains no row of it, and
+// some families have one by default.
 #include "plugins/models/gpt/layouts.h"
 
 #include <string>
@@ -24,7 +25,7 @@ constexpr std::string_view kLlama = R"json({
   "bias.feed_forward": ["mlp_bias", false],
   "feed_forward.activation": ["hidden_act", "silu"]},
 "rope": {"theta": 10000},
-"require": {"attention_dropout": 0},
+"require": {"attention_dropout": 0.0}, "write": {"pad_token_id": null},
 "keys": {
   "embedding.tokens.weight": "model.embed_tokens.weight",
   "layers.{i}.attention_norm.*": "model.layers.{i}.input_layernorm.*",
@@ -88,7 +89,7 @@ constexpr std::string_view kMixtral = R"json({
   "moe.hidden_dim": ["intermediate_size", 14336]},
 "rope": {"theta": 1000000},
 "require": {"hidden_act": "silu", "output_router_logits": false,
-            "router_jitter_noise": 0},
+            "router_jitter_noise": 0.0},
 "keys": {
   "layers.{i}.moe.router.gate.weight": "model.layers.{i}.block_sparse_moe.gate.weight",
   "layers.{i}.moe.routed_experts.inner_experts.w1_EFD": "model.layers.{i}.block_sparse_moe.experts.{e}.w1.weight",
@@ -108,7 +109,7 @@ constexpr std::string_view kGptNeox = R"json({
   "block": ["use_parallel_residual", true,
             {"true": "parallel", "false": "sequential"}]},
 "rope": {"fraction": 0.25},
-"require": {"hidden_dropout": 0},
+"require": {"hidden_dropout": 0.0},
 "keys": {
   "embedding.tokens.weight": "gpt_neox.embed_in.weight",
   "layers.{i}.attention_norm.*": "gpt_neox.layers.{i}.input_layernorm.*",
@@ -124,7 +125,8 @@ constexpr std::string_view kGptNeox = R"json({
            "gpt_neox.layers.{i}.attention.masked_bias",
            "gpt_neox.layers.{i}.attention.rotary_emb.inv_freq"]})json";
 
-// Dropout is not required to be 0: published files have 0.1, for training.
+// Dropout is not required to be 0, published files have 0.1; but an export says
+// what it was trained with.
 constexpr std::string_view kGpt2 = R"json({
 "model_type": "gpt2", "architecture": "GPT2LMHeadModel",
 "options": {"norm": {"kind": "layer", "bias": true},
@@ -139,6 +141,8 @@ constexpr std::string_view kGpt2 = R"json({
   "feed_forward.activation": ["activation_function", "gelu_new"]},
 "require": {"scale_attn_weights": true, "add_cross_attention": false,
             "scale_attn_by_inverse_layer_idx": false},
+"write": {"attn_pdrop": 0.0, "embd_pdrop": 0.0, "resid_pdrop": 0.0,
+          "pad_token_id": null},
 "keys": {
   "embedding.tokens.weight": "transformer.wte.weight",
   "embedding.positions.weight": "transformer.wpe.weight",

@@ -20,6 +20,7 @@ inline constexpr std::string_view kOwnLayout = "titan";
 ///  "config": {"norm.eps": [key, otherwise, {text of theirs: ours}]}
 ///  "rope": {"theta": otherwise, "fraction": otherwise}, or none
 ///  "require": {key: value}      of config.json, where it has the key
+///  "write": {key: value}        what an export says besides; may be absent
 ///  "keys": {ours: theirs and how they lie there}, "ignore": [theirs]}
 /// UserError when there is no such layout.
 Json layout_named(std::string_view name);
