@@ -36,10 +36,14 @@ TEST_CASE("optimizer state restored a hundred times keeps its size") {
         REQUIRE(training.optimizer->states(0).size() == before.size());
         for (size_t i = 0; i < before.size(); ++i)
           CHECK(at::equal(training.optimizer->states(0)[i].value, before[i]));
+#ifndef __SANITIZE_ADDRESS__  // which keeps freed blocks back
         // Ninety loads of 300 KB would show as 27 MB.
         const int64_t grown = read_memory_use().anonymous_bytes - kept;
         CAPTURE(grown);
         CHECK(grown < (4 << 20));
+#else
+        CHECK(kept > 0);
+#endif
       });
 }
 
