@@ -205,9 +205,16 @@ at::Tensor join_parts(const KeyRule& rule,
 
 KeyMap::KeyMap(const Model& model) : KeyMap(model.key_rules()) {}
 
-KeyMap::KeyMap(std::vector<KeyRule> rules) : rules_(std::move(rules)) {}
+KeyMap::KeyMap(std::vector<KeyRule> rules) {
+  for (KeyRule& rule : rules) {
+    const bool is_other =
+        rule.is_alternative && rule.transform != TITAN_KEY_IGNORE;
+    (is_other ? alternatives_ : rules_).push_back(std::move(rule));
+  }
+}
 
-KeyMap KeyMap::fitting(const std::vector<std::string>& stored) const {
+KeyMap KeyMap::with_fitting_prefix(
+    const std::vector<std::string>& stored) const {
   std::map<std::string, int64_t> prefixes;
   for (const KeyRule& rule : rules_)
     if (const size_t dot = rule.hf.find('.'); dot != std::string::npos)
@@ -220,8 +227,9 @@ KeyMap KeyMap::fitting(const std::vector<std::string>& stored) const {
                                               })
                                  ->first;
   KeyMap bare = *this;
-  for (KeyRule& rule : bare.rules_)
-    if (rule.hf.starts_with(prefix)) rule.hf.erase(0, prefix.size());
+  for (std::vector<KeyRule>* rules : {&bare.rules_, &bare.alternatives_})
+    for (KeyRule& rule : *rules)
+      if (rule.hf.starts_with(prefix)) rule.hf.erase(0, prefix.size());
   const auto count = [&stored](const KeyMap& keys) {
     return std::count_if(
         stored.begin(), stored.end(), [&](const std::string& name) {
@@ -229,6 +237,26 @@ KeyMap KeyMap::fitting(const std::vector<std::string>& stored) const {
         });
   };
   return count(bare) > count(*this) ? bare : *this;
+}
+
+void KeyMap::use_alternatives(const std::vector<std::string>& stored) {
+  for (const KeyRule& rule : alternatives_) {
+    const bool has_key =
+        std::any_of(stored.begin(), stored.end(), [&](const std::string& key) {
+          return match_pattern(rule.hf, key).has_value();
+        });
+    if (!has_key) continue;
+    std::erase_if(rules_, [&](const KeyRule& other) {
+      return other.native == rule.native;
+    });
+    rules_.push_back(rule);
+  }
+}
+
+KeyMap KeyMap::fitting(const std::vector<std::string>& stored) const {
+  KeyMap named = with_fitting_prefix(stored);
+  named.use_alternatives(stored);
+  return named;
 }
 
 std::vector<KeyMatch> KeyMap::matches(const std::string& fqn,

@@ -53,6 +53,8 @@ class KeyMap {
   /// The map for a checkpoint of these names: this one, or one without the
   /// prefix that most of its names have ("transformer."), where more names fit:
   /// transformers stores a bare model without it, as the published GPT-2 is.
+  /// Alternative rules stand in place of the others of their parameter where
+  /// it has their names, and are not used elsewhere.
   KeyMap fitting(const std::vector<std::string>& stored) const;
 
   /// Which checkpoint key(s) make up the parameter. UserError when no rule
@@ -80,10 +82,12 @@ class KeyMap {
       const std::vector<ParameterValue>& values) const;
 
  private:
+  KeyMap with_fitting_prefix(const std::vector<std::string>& stored) const;
+  void use_alternatives(const std::vector<std::string>& stored);
   std::vector<KeyMatch> matches(const std::string& fqn,
                                 const std::vector<int64_t>& shape) const;
 
-  std::vector<KeyRule> rules_;
+  std::vector<KeyRule> rules_, alternatives_;
 };
 
 }  // namespace titan::module

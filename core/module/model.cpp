@@ -35,6 +35,7 @@ void add_rule(void* self, const titan_key_rule* rule) {
   if (rule->struct_size < sizeof(titan_key_rule)) return;
   added.num_groups = std::max<int64_t>(rule->num_groups, 1);
   added.is_transposed = rule->is_transposed != 0;
+  added.is_alternative = rule->is_alternative != 0;
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ struct KeyRule {
   int64_t arg0 = 0, arg1 = 0, arg2 = 0;
   int64_t num_groups = 1;
   bool is_transposed = false;
+  bool is_alternative = false;
 };
 
 class Model {

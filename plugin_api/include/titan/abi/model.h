@@ -204,7 +204,9 @@ typedef struct titan_key_rule {
   int64_t arg0, arg1, arg2;
   int64_t num_groups;    /* of TITAN_KEY_SPLIT: neighbouring, equal; 0 = 1 */
   int32_t is_transposed; /* hf's last two dims are swapped before the rule */
-  uint32_t reserved;
+  /* another writer's names: read in place of the native tensor's other rules
+   * where a checkpoint has them, never written */
+  int32_t is_alternative;
 } titan_key_rule;
 
 typedef struct titan_key_sink {

@@ -35,6 +35,7 @@ struct KeyRule {
   int64_t arg0 = 0, arg1 = 0, arg2 = 0;
   int64_t num_groups = 1;
   bool is_transposed = false;
+  bool is_alternative = false;
 };
 
 /// Collects key rules between FQNs and Hugging Face names; "{i}" in a pattern
@@ -79,6 +80,14 @@ class Keys {
   /// Dropped on load, not written. A "*" at the end stands for any rest.
   void ignore(std::string_view hf) { add(TITAN_KEY_IGNORE, "", hf); }
 
+  /// For another writer's names: a checkpoint that has them is read by them,
+  /// and they are never written. Valid as long as this is.
+  Keys alternative() const {
+    Keys out(sink_);
+    out.is_alternative_ = true;
+    return out;
+  }
+
   void add(const KeyRule& rule) {
     const titan_key_rule raw{sizeof(titan_key_rule),
                              rule.transform,
@@ -89,7 +98,7 @@ class Keys {
                              rule.arg2,
                              rule.num_groups,
                              rule.is_transposed ? 1 : 0,
-                             0};
+                             rule.is_alternative || is_alternative_ ? 1 : 0};
     sink_.add(sink_.self, &raw);
   }
 
@@ -103,6 +112,7 @@ class Keys {
     add(KeyRule{transform, native, hf, arg0, arg1, arg2});
   }
   const titan_key_sink& sink_;
+  bool is_alternative_ = false;
 };
 
 namespace detail {

@@ -271,6 +271,33 @@ TEST_CASE("a checkpoint of the bare model has names without the prefix",
   CHECK(embedding_in({}) == "transformer.wte.weight");
 }
 
+TEST_CASE("names of another writer are read where a checkpoint has them",
+          "[unit]") {
+  const auto other = [](const char* native, int64_t part) {
+    KeyRule rule{TITAN_KEY_SPLIT, native, "{i}.experts.gate_up", part, 2, 1};
+    rule.is_alternative = true;
+    return rule;
+  };
+  const KeyMap keys(
+      std::vector<KeyRule>{{TITAN_KEY_STACK, "{i}.w1", "{i}.experts.{e}.gate"},
+                           {TITAN_KEY_STACK, "{i}.w3", "{i}.experts.{e}.up"},
+                           other("{i}.w1", 0),
+                           other("{i}.w3", 1)});
+  const Parameter gate = parameter_of("5.w1", {3, 2, 4});
+  const Parameter up = parameter_of("5.w3", {3, 2, 4});
+  CHECK(keys.sources(gate)[2].hf == "5.experts.2.gate");
+  const at::Tensor fused = at::randn({3, 4, 4});
+  const KeyMap named = keys.fitting({"5.experts.gate_up", "other"});
+  REQUIRE(named.sources(up).size() == 1);
+  const auto read = [&](const std::string& name) {
+    return name == "5.experts.gate_up" ? fused : at::Tensor();
+  };
+  CHECK(at::equal(named.load(gate, read), fused.narrow(1, 0, 2)));
+  CHECK(at::equal(named.load(up, read), fused.narrow(1, 2, 2)));
+  CHECK(keys.fitting({"other"}).sources(up).size() == 3);
+  CHECK(keys.save({{&up, counted(up, 0)}}).count("5.experts.1.up") == 1);
+}
+
 TEST_CASE("the parts of a stack may be stored transposed", "[unit]") {
   KeyRule rule{TITAN_KEY_STACK, "experts", "experts.{e}"};
   rule.is_transposed = true;
