@@ -8,6 +8,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include <ATen/ATen.h>
 
@@ -78,6 +79,19 @@ inline module::BatchTensors text_of(const at::Tensor& ids,
   return batch;
 }
 
+/// Documents that begin and end at `bounds`.
+inline module::BatchTensors texts_of(const at::Tensor& ids,
+                                     const std::vector<int32_t>& bounds) {
+  module::BatchTensors batch = text_of(ids, 0, ids.size(0));
+  for (size_t d = 0; d + 1 < bounds.size(); ++d) {
+    const int32_t size = bounds[d + 1] - bounds[d];
+    batch.doc_id.narrow(0, bounds[d], size).fill_(static_cast<int64_t>(d));
+    batch.positions.narrow(0, bounds[d], size).copy_(at::arange(size));
+  }
+  batch.cu_seqlens = at::tensor(bounds, at::kInt);
+  return batch;
+}
+
 /// Structure and storage; `load` fills it.
 class HfCase {
  public:
@@ -106,11 +120,20 @@ class HfCase {
         *model, *engine, folder_, checkpoint::real_file_system(), is_strict);
   }
 
-  at::Tensor logits() {
-    const at::Tensor ids =
-        read_tensors(folder_ / "inputs.safetensors").at("input_ids").view({-1});
-    return executor->logits(
-        text_of(ids, 0, ids.size(0)), TITAN_MODE_EVAL, nullptr, false);
+  at::Tensor ids() const {
+    return read_tensors(folder_ / "inputs.safetensors")
+        .at("input_ids")
+        .view({-1});
+  }
+
+  at::Tensor logits() { return logits(ids()); }
+
+  at::Tensor logits(const at::Tensor& ids) {
+    return logits(text_of(ids, 0, ids.size(0)));
+  }
+
+  at::Tensor logits(const module::BatchTensors& batch) {
+    return executor->logits(batch, TITAN_MODE_EVAL, nullptr, false);
   }
 
   const std::filesystem::path& folder() const { return folder_; }

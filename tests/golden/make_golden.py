@@ -135,6 +135,81 @@ QWEN3_MOE = {
 }
 
 
+# The first outputs of a document are products of nearly orthogonal q and k; a
+# small epsilon makes their rounding large in all that follows.
+def qwen3_5(**changes):
+    return llama(**dict(dict(
+        head_dim=16, rms_norm_eps=1e-4, max_position_embeddings=256,
+        linear_num_key_heads=2, linear_num_value_heads=4,
+        linear_key_head_dim=8, linear_value_head_dim=8, num_hidden_layers=4,
+        rope_parameters=partial("default", 0.5)), **changes))
+
+
+def partial(kind, part, head_dim=16, **more):
+    pairs = int(head_dim * part) // 2
+    return rope(kind, 1e7, partial_rotary_factor=part, mrope_interleaved=True,
+                mrope_section=[(pairs + 2) // 3, (pairs + 1) // 3, pairs // 3],
+                **more)
+
+
+# Hugging Face computes 64 tokens at a time, as Titan does.
+QWEN3_5 = {
+    "qwen3_5_bias": ((1, 40), qwen3_5(
+        attention_bias=True, head_dim=8, tie_word_embeddings=True,
+        rope_parameters=partial("default", 0.25, 8))),
+    "qwen3_5_long": ((1, 150), qwen3_5(
+        linear_num_value_heads=2, linear_value_head_dim=12,
+        num_key_value_heads=4, rms_norm_eps=1e-6)),
+    "qwen3_5_narrow": ((2, 24), qwen3_5(
+        linear_num_key_heads=1, linear_num_value_heads=6,
+        linear_key_head_dim=12, linear_value_head_dim=4, rms_norm_eps=1e-2)),
+    "qwen3_5_taps": ((3, 16), qwen3_5(
+        linear_conv_kernel_dim=2, num_attention_heads=6, num_hidden_layers=5,
+        num_key_value_heads=1)),
+    "qwen3_5_types": ((1, 70), qwen3_5(
+        num_hidden_layers=3, tie_word_embeddings=True,
+        linear_conv_kernel_dim=7,
+        layer_types=["full_attention", "linear_attention",
+                     "full_attention"])),
+    "qwen3_5_yarn": ((1, 48), qwen3_5(
+        layer_types=["linear_attention", "full_attention"] * 2,
+        rope_parameters=partial("yarn", 0.75, factor=4.0,
+                                original_max_position_embeddings=16))),
+}
+
+
+def qwen3_5_moe(**changes):
+    return qwen3_5(**dict(dict(
+        num_hidden_layers=2, num_experts=6, num_experts_per_tok=2,
+        layer_types=["linear_attention", "full_attention"],
+        moe_intermediate_size=20, shared_expert_intermediate_size=12),
+        **changes))
+
+
+# "fused": written as published files are, all experts in one tensor.
+QWEN3_5_MOE = {
+    "qwen3_5_moe_fused": ((1, 40), qwen3_5_moe(num_experts=5,
+                                               num_experts_per_tok=3)),
+    "qwen3_5_moe_tied": ((1, 32), qwen3_5_moe(
+        tie_word_embeddings=True, linear_num_key_heads=4)),
+    "qwen3_5_moe_all": ((2, 24), qwen3_5_moe(
+        num_experts=4, num_experts_per_tok=4, attention_bias=True,
+        rope_parameters=partial("yarn", 0.75, factor=4.0,
+                                original_max_position_embeddings=8))),
+    "qwen3_5_moe_idle": ((1, 8), qwen3_5_moe(
+        num_experts=24, moe_intermediate_size=8, num_key_value_heads=1)),
+    "qwen3_5_moe_shared": ((1, 70), qwen3_5_moe(
+        layer_types=["full_attention", "linear_attention"], head_dim=20,
+        num_attention_heads=3, num_key_value_heads=3, num_experts=3,
+        rope_parameters=partial("default", 0.5, 20),
+        shared_expert_intermediate_size=56)),
+    "qwen3_5_moe_rows": ((3, 12), qwen3_5_moe(
+        num_hidden_layers=3, layer_types=["linear_attention"] * 3,
+        linear_num_key_heads=1, linear_num_value_heads=3,
+        linear_value_head_dim=12, linear_conv_kernel_dim=3)),
+}
+
+
 def small(**changes):
     """Of no family: sizes that most configurations name alike."""
     config = llama(**changes)
@@ -273,6 +348,8 @@ DEEPSEEK_V2 = {
 MODELS = {name: (family, *case)
           for family, cases in (("Llama", LLAMA), ("Qwen3", QWEN3),
                                 ("Qwen3Moe", QWEN3_MOE),
+                                ("Qwen3_5", QWEN3_5),
+                                ("Qwen3_5Moe", QWEN3_5_MOE),
                                 ("DeepseekV3", DEEPSEEK_V3),
                                 ("DeepseekV2", DEEPSEEK_V2))
           for name, case in cases.items()} | GPT | GPT_BY_YAML
@@ -297,10 +374,10 @@ def randomise(model):
                                               generator=generator))
 
 
-def save_weights(model, path):
+def save_weights(model, path, **options):
     """The weights alone, through Hugging Face's writer: its keys, no alias."""
     with tempfile.TemporaryDirectory() as folder:
-        model.save_pretrained(folder)
+        model.save_pretrained(folder, **options)
         shutil.move(pathlib.Path(folder) / "model.safetensors", path)
 
 
@@ -315,7 +392,11 @@ def save_gradients(model, path):
 
 def write_model(folder, name):
     family, shape, changes = MODELS[name]
-    config = getattr(transformers, family + "Config")(**changes)
+    # Of a vision-language family: its text model.
+    kind = "Config"
+    if hasattr(transformers, family + "TextConfig"):
+        kind = "TextConfig"
+    config = getattr(transformers, family + kind)(**changes)
     config._attn_implementation = "eager"
     model = transformers.AutoModelForCausalLM.from_config(
         config, attn_implementation="eager")
@@ -331,7 +412,8 @@ def write_model(folder, name):
     squares = sum(p.grad.double().square().sum() for p in model.parameters())
     folder.mkdir(parents=True, exist_ok=True)
     config.save_pretrained(folder)
-    save_weights(model, folder / "model.safetensors")
+    save_weights(model, folder / "model.safetensors",
+                 save_original_format=not name.endswith("_fused"))
     save_file({"input_ids": ids}, folder / "inputs.safetensors")
     save_file({"logits": logits.detach().contiguous(),
                "loss": loss.reshape(1),

@@ -84,6 +84,19 @@ TEST_CASE("a Qwen3 with a window resumes bit-identically and generates",
                                  "generate.max_tokens=24"});
 }
 
+TEST_CASE("a Qwen3.5 resumes bit-identically and generates", "[integration]") {
+  check_resumes_bit_identically(
+      {"model.use=titan.qwen3_5",
+       "model.config.head_dim=16",
+       "model.config.full_attention_layers=[1]",
+       "model.config.linear_attention={num_key_heads: 2, num_value_heads: 4, "
+       "key_head_dim: 8, value_head_dim: 8}",
+       "model.config.moe={num_experts: 6, top_k: 2, hidden_dim: 24, "
+       "shared_hidden_dim: 16, load_balance_coeff: 0.01}",
+       "generate.at_end=true",
+       "generate.max_tokens=24"});
+}
+
 // The bias of the experts' choice is state of the run.
 TEST_CASE("a Qwen3 with experts resumes bit-identically and generates",
           "[integration]") {

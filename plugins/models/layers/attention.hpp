@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Grouped-query attention, with rotary positions or without: y =
 // wo(attention(rope(norm(wq x)), rope(norm(wk x)), wv x)). Legend: T tokens, D
-// model dim, N query heads, K key/value heads, H head dim. Head counts are
-// never written down in forward: they are local under tensor parallelism.
+// model dim, N query heads, K key/value heads, H head dim, X what wq gives a
+// head. Head counts are never written down in forward: they are local under
+// tensor parallelism.
 #pragma once
 
 #include <optional>
@@ -31,6 +32,9 @@ struct AttentionConfig {
   bool has_qkv_bias = false;
   bool has_output_bias = false;
   std::optional<QkNorm> qk_norm = std::nullopt;
+  /// wq gives each head's query, then its gate: y = wo(o * sigmoid(gate)).
+  bool has_output_gate = false;
+  std::string qkv_name = "qkv_linear";  // what holds wq, wk and wv; "": nothing
   double logit_cap = 0;  // scores become cap * tanh(scores / cap); 0: none
   bool has_rope = true;
   RopeConfig rope = {};
@@ -46,15 +50,16 @@ class GroupedQueryAttention : public Module<GroupedQueryAttention> {
                         Init output_init)
       : Module(b, "layers.grouped_query_attention"),
         head_dim_(c.head_dim),
-        wq_(b / "qkv_linear" / "wq",
-            {c.dim, c.num_heads * c.head_dim, c.has_qkv_bias},
+        query_dim_(c.has_output_gate ? 2 * c.head_dim : c.head_dim),
+        wq_(qkv(b, c) / "wq",
+            {c.dim, c.num_heads * query_dim_, c.has_qkv_bias},
             linear_init,
-            column(c.head_dim)),
-        wk_(b / "qkv_linear" / "wk",
+            column(query_dim_)),
+        wk_(qkv(b, c) / "wk",
             {c.dim, c.num_kv_heads * c.head_dim, c.has_qkv_bias},
             linear_init,
             column(c.head_dim)),
-        wv_(b / "qkv_linear" / "wv",
+        wv_(qkv(b, c) / "wv",
             {c.dim, c.num_kv_heads * c.head_dim, c.has_qkv_bias},
             linear_init,
             column(c.head_dim)),
@@ -78,28 +83,43 @@ class GroupedQueryAttention : public Module<GroupedQueryAttention> {
   }
 
   Tensor forward(Context& ctx, const Tensor& x_TD) const {
-    const Tensor q_TNH = turned(ctx, heads(ctx, wq_(ctx, x_TD), q_norm_));
-    const Tensor k_TKH = turned(ctx, heads(ctx, wk_(ctx, x_TD), k_norm_));
-    const Tensor v_TKH = wv_(ctx, x_TD).unflatten(-1, {-1, head_dim_});
+    const Tensor query_TNX = heads(wq_(ctx, x_TD), query_dim_);
+    const Tensor q_TNH = turned(ctx, normed(ctx, query_of(query_TNX), q_norm_));
+    const Tensor k_TKH =
+        turned(ctx, normed(ctx, heads(wk_(ctx, x_TD), head_dim_), k_norm_));
+    const Tensor v_TKH = heads(wv_(ctx, x_TD), head_dim_);
     const Tensor o_TNH = inner_(
         ctx, q_TNH, k_TKH, v_TKH, ctx.batch("cu_seqlens"), ctx.batch("doc_id"));
-    return wo_(ctx, o_TNH.flatten(-2));
+    return wo_(ctx, gated(o_TNH, query_TNX).flatten(-2));
   }
 
  private:
-  // [T, N * H] -> [T, N, H], normed where there is a norm.
-  Tensor heads(Context& ctx,
-               const Tensor& x_TW,
-               const std::optional<Leaf>& norm) const {
-    if (!norm) return x_TW.unflatten(-1, {-1, head_dim_});
-    if (norms_width_) return (*norm)(ctx, x_TW).unflatten(-1, {-1, head_dim_});
-    return (*norm)(ctx, x_TW.unflatten(-1, {-1, head_dim_}));
+  static Build qkv(const Build& b, const AttentionConfig& c) {
+    return c.qkv_name.empty() ? b : b / c.qkv_name;
+  }
+  static Tensor heads(const Tensor& x_TW, int64_t dim) {
+    return x_TW.unflatten(-1, {-1, dim});
+  }
+  bool has_gate() const { return query_dim_ != head_dim_; }
+  Tensor query_of(const Tensor& query_TNX) const {
+    return has_gate() ? query_TNX.narrow(-1, 0, head_dim_) : query_TNX;
+  }
+  Tensor gated(const Tensor& o_TNH, const Tensor& query_TNX) const {
+    if (!has_gate()) return o_TNH;
+    return o_TNH * query_TNX.narrow(-1, head_dim_, head_dim_).sigmoid();
+  }
+  Tensor normed(Context& ctx,
+                const Tensor& x_TNH,
+                const std::optional<Leaf>& norm) const {
+    if (!norm) return x_TNH;
+    if (!norms_width_) return (*norm)(ctx, x_TNH);
+    return heads((*norm)(ctx, x_TNH.flatten(-2)), head_dim_);
   }
   Tensor turned(Context& ctx, const Tensor& x_TNH) const {
     return rope_ ? (*rope_)(ctx, x_TNH, ctx.batch("positions")) : x_TNH;
   }
 
-  int64_t head_dim_;
+  int64_t head_dim_, query_dim_;
   bool norms_width_ = false;
   Linear wq_, wk_, wv_, wo_;
   std::optional<Leaf> q_norm_, k_norm_;

@@ -65,6 +65,10 @@ class PreNormBlock : public Module<PreNormBlock<Attention>> {
 
 using DecoderBlock = PreNormBlock<GroupedQueryAttention>;
 
+inline NormOptions norm_of(const DecoderConfig& c) {
+  return {.eps = c.norm_eps, .offset = c.norm_offset};
+}
+
 /// The attention of `c`; qk-norm and window are the family's to set.
 inline AttentionConfig attention_of(const DecoderConfig& c) {
   return {.dim = c.dim,
@@ -101,7 +105,7 @@ class Decoder {
                         c.tie_embeddings ? head_init : embedding_init,
                         vocab()),
         blocks_(b / "layers", blocks),
-        norm_(b / "norm", c.dim, {c.norm_eps}),
+        norm_(b / "norm", c.dim, norm_of(c)),
         lm_head_(b / "lm_head", {c.dim, c.vocab_size}, head_init, vocab()) {
     if (c.tie_embeddings) b.tie(tok_embeddings_, lm_head_);
     const Carry carry = residual(c.dim);

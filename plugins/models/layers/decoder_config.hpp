@@ -28,6 +28,7 @@ struct DecoderConfig {
   int64_t max_position;
   bool attention_bias;  // of wq, wk, wv and wo
   RopeConfig rope;
+  int64_t norm_offset = 0;  // 1: norms' weights are stored as w - 1
 };
 
 // ---- recipe ----
@@ -117,6 +118,14 @@ inline DecoderConfig read_decoder(const Config& config) {
   return out;
 }
 
+/// The numbers of the blocks that are set.
+inline Json layer_numbers(const std::vector<bool>& layers) {
+  Json out = Json::array();
+  for (size_t layer = 0; layer < layers.size(); ++layer)
+    if (layers[layer]) out.push_back(static_cast<int64_t>(layer));
+  return out;
+}
+
 // ---- FLOPs ----
 
 /// Weights of one block's attention and of its two norms.
@@ -194,6 +203,43 @@ inline Json decoder_from_hf(const Json& hf, int64_t default_max_position) {
   out["num_kv_heads"] =
       hf.i64_or("num_key_value_heads", out.at("num_heads").i64());
   if (hf.has("head_dim")) out["head_dim"] = hf.at("head_dim");
+  return out;
+}
+
+/// The blocks of type `kind` in config.json's "layer_types"; the others must be
+/// of type `other`.
+inline std::vector<bool> layers_of_type(const Json& hf,
+                                        const std::string& kind,
+                                        const std::string& other) {
+  const int64_t num_layers = hf.at("num_hidden_layers").i64();
+  const auto& types = hf.at("layer_types").items();
+  TITAN_USER_CHECK(static_cast<int64_t>(types.size()) == num_layers,
+                   "[config.json layer_types] one for each block: expected ",
+                   num_layers,
+                   ", got ",
+                   types.size());
+  std::vector<bool> out;
+  for (const Json& given : types) {
+    const std::string& type = given.str();
+    TITAN_USER_CHECK(type == kind || type == other,
+                     "[config.json layer_types] block ",
+                     out.size(),
+                     ": expected ",
+                     other,
+                     " or ",
+                     kind,
+                     ", got ",
+                     type);
+    out.push_back(type == kind);
+  }
+  return out;
+}
+
+inline Json layer_types(const std::vector<bool>& layers,
+                        const std::string& kind,
+                        const std::string& other) {
+  Json out = Json::array();
+  for (const bool is_kind : layers) out.push_back(is_kind ? kind : other);
   return out;
 }
 

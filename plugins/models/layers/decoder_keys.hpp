@@ -20,6 +20,9 @@ struct AttentionKeys {
   bool has_bias = false;
   bool has_qk_norm = false;
   int64_t permuted_head_dim = 0;  // adjacent pairs here, halves there; 0: alike
+  std::string name = "attention";       // of the block's module
+  std::string qkv_name = "qkv_linear";  // AttentionConfig's
+  BlockNames block = {};
 };
 
 /// Weight and, where the layer has one, bias.
@@ -30,8 +33,9 @@ void each_tensor(bool has_bias, Add add) {
 }
 
 inline void attention_keys(Keys& keys, const AttentionKeys& c) {
-  const std::string native = "layers.{i}.attention.";
-  const std::string hf = "model.layers.{i}.self_attn.";
+  const std::string native = c.block.native + c.name + ".";
+  const std::string qkv = c.qkv_name.empty() ? "" : c.qkv_name + ".";
+  const std::string hf = c.block.hf + "self_attn.";
   const auto turned = [&](const std::string& ours, const std::string& theirs) {
     if (c.permuted_head_dim == 0)
       keys.identity(native + ours, hf + theirs);
@@ -39,9 +43,9 @@ inline void attention_keys(Keys& keys, const AttentionKeys& c) {
       keys.rope_rows(native + ours, hf + theirs, c.permuted_head_dim);
   };
   each_tensor(c.has_bias, [&](const std::string& tensor) {
-    turned("qkv_linear.wq" + tensor, "q_proj" + tensor);
-    turned("qkv_linear.wk" + tensor, "k_proj" + tensor);
-    keys.identity(native + "qkv_linear.wv" + tensor, hf + "v_proj" + tensor);
+    turned(qkv + "wq" + tensor, "q_proj" + tensor);
+    turned(qkv + "wk" + tensor, "k_proj" + tensor);
+    keys.identity(native + qkv + "wv" + tensor, hf + "v_proj" + tensor);
     keys.identity(native + "wo" + tensor, hf + "o_proj" + tensor);
   });
   if (c.has_qk_norm) {
@@ -95,8 +99,10 @@ inline void feed_forward_keys(Keys& keys,
       keys, has_bias, block.native + "feed_forward.", block.hf + "mlp.");
 }
 
-/// Experts are stored one by one there and stacked here. The bias of the choice
-/// has no name with most: an import starts it at zero, an export leaves it out.
+/// Experts are stored one by one there and stacked here; some checkpoints have
+/// them stacked, gate and up projection as one, which is read too. The bias of
+/// the choice has no name with most: an import starts it at zero, an export
+/// leaves it out.
 inline void moe_keys(Keys& keys, const BlockNames& block = {}) {
   const std::string native = block.native + "moe.";
   const std::string inner = native + "routed_experts.inner_experts.";
@@ -105,6 +111,19 @@ inline void moe_keys(Keys& keys, const BlockNames& block = {}) {
   keys.stack(inner + "w1_EFD", hf + "experts.{e}.gate_proj.weight");
   keys.stack(inner + "w2_EDF", hf + "experts.{e}.down_proj.weight");
   keys.stack(inner + "w3_EFD", hf + "experts.{e}.up_proj.weight");
+  const auto fused = [&](const char* name, const char* theirs, KeyRule rule) {
+    const std::string ours = inner + name, other = hf + "experts." + theirs;
+    rule.native = ours;
+    rule.hf = other;
+    rule.is_alternative = true;
+    keys.add(rule);
+  };
+  constexpr KeyRule kHalf{.transform = TITAN_KEY_SPLIT, .arg1 = 2, .arg2 = 1};
+  KeyRule second = kHalf;
+  second.arg0 = 1;
+  fused("w1_EFD", "gate_up_proj", kHalf);
+  fused("w2_EDF", "down_proj", {});
+  fused("w3_EFD", "gate_up_proj", second);
 }
 
 inline void block_norm_keys(Keys& keys, const BlockNames& block = {}) {
@@ -115,10 +134,12 @@ inline void block_norm_keys(Keys& keys, const BlockNames& block = {}) {
 }
 
 /// All that is around attention and feed-forward.
-inline void decoder_keys(Keys& keys, bool has_tied_embeddings) {
-  keys.identity("tok_embeddings.weight", "model.embed_tokens.weight");
-  block_norm_keys(keys);
-  keys.identity("norm.weight", "model.norm.weight");
+inline void decoder_keys(Keys& keys,
+                         bool has_tied_embeddings,
+                         const std::string& hf_prefix = "model.") {
+  keys.identity("tok_embeddings.weight", hf_prefix + "embed_tokens.weight");
+  block_norm_keys(keys, {.hf = hf_prefix + "layers.{i}."});
+  keys.identity("norm.weight", hf_prefix + "norm.weight");
   // Some tied checkpoints store the head a second time.
   if (has_tied_embeddings)
     keys.ignore("lm_head.weight");

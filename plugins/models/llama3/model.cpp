@@ -5,35 +5,22 @@
 // cut at three deviations.
 #include "plugins/models/llama3/model.h"
 
-#include <cmath>
-
 #include "plugins/models/layers/decoder.hpp"
+#include "plugins/models/layers/start.hpp"
 
 namespace titan::llama3 {
 namespace {
-
-constexpr Init kLinearInit = init::trunc_normal(0.02);
-
-Init depth_init(int64_t layer) {
-  return init::trunc_normal(0.02 /
-                            std::sqrt(2.0 * static_cast<double>(layer + 1)));
-}
-
-Init head_init(int64_t dim) {
-  const double std = 1 / std::sqrt(static_cast<double>(dim));
-  return init::trunc_normal(std, -3 * std, 3 * std);
-}
 
 std::vector<layers::DecoderBlock::Config> blocks_of(const LlamaConfig& c) {
   std::vector<layers::DecoderBlock::Config> blocks;
   for (int64_t layer = 0; layer < c.num_layers; ++layer)
     blocks.push_back({.norm_eps = c.norm_eps,
                       .attention = layers::attention_of(c),
-                      .attention_init = kLinearInit,
-                      .attention_output_init = depth_init(layer),
+                      .attention_init = layers::kLinearInit,
+                      .attention_output_init = layers::depth_init(layer),
                       .feed_forward = {c.dim, c.hidden_dim, c.mlp_bias},
-                      .feed_forward_init = kLinearInit,
-                      .feed_forward_output_init = depth_init(layer)});
+                      .feed_forward_init = layers::kLinearInit,
+                      .feed_forward_output_init = layers::depth_init(layer)});
   return blocks;
 }
 
@@ -48,8 +35,11 @@ Llama3::Llama3(const Config& config) : config_(config) {}
 Llama3::~Llama3() = default;
 
 void Llama3::build(Build b) {
-  network_ = std::make_unique<Network>(
-      b, config_, init::normal(1), head_init(config_.dim), blocks_of(config_));
+  network_ = std::make_unique<Network>(b,
+                                       config_,
+                                       init::normal(1),
+                                       layers::head_init(config_.dim),
+                                       blocks_of(config_));
 }
 
 double Llama3::flops_per_token(int64_t seq_len) const {

@@ -7,15 +7,8 @@ namespace titan::qwen3 {
 namespace {
 
 layers::MoeConfig read_moe(const Config& config, int64_t dim) {
-  layers::MoeConfig out;
-  out.dim = dim;
-  out.hidden_dim = config.i64("moe.hidden_dim");
-  out.router.num_experts = config.i64("moe.num_experts");
-  out.router.top_k = config.i64("moe.top_k");
+  layers::MoeConfig out = layers::read_moe(config, dim);
   out.router.normalise = config.flag("moe.normalise");
-  if (config.has("moe.load_balance_coeff"))
-    out.load_balance_coeff = config.f64("moe.load_balance_coeff");
-  layers::check_router(out.router);
   return out;
 }
 

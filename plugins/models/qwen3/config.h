@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "plugins/models/layers/decoder_config.hpp"
-#include "plugins/models/layers/moe.hpp"
+#include "plugins/models/layers/moe_config.hpp"
 #include "plugins/models/layers/schema.hpp"
 
 namespace titan::qwen3 {

@@ -21,33 +21,13 @@ bool is_moe(const Json& hf) {
 
 /// "layer_types", else the blocks from max_window_layers on; with experts all.
 Json sliding_layers_from_hf(const Json& hf, bool has_window) {
+  if (!is_moe(hf) && hf.has("layer_types"))
+    return layers::layer_numbers(layers::layers_of_type(hf, kSliding, kFull));
   const int64_t num_layers = hf.at("num_hidden_layers").i64();
+  const int64_t first = is_moe(hf) ? 0 : hf.i64_or("max_window_layers", 28);
   Json out = Json::array();
-  if (is_moe(hf) || !hf.has("layer_types")) {
-    const int64_t first = is_moe(hf) ? 0 : hf.i64_or("max_window_layers", 28);
-    for (int64_t layer = first; has_window && layer < num_layers; ++layer)
-      out.push_back(layer);
-    return out;
-  }
-  const auto& types = hf.at("layer_types").items();
-  TITAN_USER_CHECK(static_cast<int64_t>(types.size()) == num_layers,
-                   "[config.json layer_types] one for each block: expected ",
-                   num_layers,
-                   ", got ",
-                   types.size());
-  for (int64_t layer = 0; layer < num_layers; ++layer) {
-    const std::string& type = types[static_cast<size_t>(layer)].str();
-    TITAN_USER_CHECK(type == kSliding || type == kFull,
-                     "[config.json layer_types] block ",
-                     layer,
-                     ": expected ",
-                     kFull,
-                     " or ",
-                     kSliding,
-                     ", got ",
-                     type);
-    if (type == kSliding) out.push_back(layer);
-  }
+  for (int64_t layer = first; has_window && layer < num_layers; ++layer)
+    out.push_back(layer);
   return out;
 }
 
@@ -77,10 +57,7 @@ void add_window_layers_to_hf(const Qwen3Config& c, Json& out) {
                      num_full - 1);
     return;
   }
-  Json types = Json::array();
-  for (int64_t layer = 0; layer < c.num_layers; ++layer)
-    types.push_back(c.is_sliding(layer) ? kSliding : kFull);
-  out["layer_types"] = std::move(types);
+  out["layer_types"] = layers::layer_types(c.is_sliding_layer, kSliding, kFull);
   // What transformers before layer_types reads: full attention up to here.
   out["max_window_layers"] = num_full;
 }
@@ -93,15 +70,7 @@ void add_window_to_hf(const Qwen3Config& c, Json& out) {
 }
 
 Json moe_from_hf(const Json& hf) {
-  TITAN_USER_CHECK(!hf.flag_or("output_router_logits", false),
-                   "[config.json output_router_logits] its balance loss is not "
-                   "supported: expected false, got true");
-  Json out = Json::object();
-  // transformers 5 writes the first, 4 and published files have the second.
-  out["num_experts"] =
-      hf.i64_or("num_local_experts", hf.i64_or("num_experts", 128));
-  out["top_k"] = hf.i64_or("num_experts_per_tok", 8);
-  out["hidden_dim"] = hf.i64_or("moe_intermediate_size", 768);
+  Json out = layers::moe_from_hf(hf, 128, 768);
   out["normalise"] = hf.flag_or("norm_topk_prob", false);
   out["sparse_step"] = hf.i64_or("decoder_sparse_step", 1);
   if (hf.has("mlp_only_layers")) out["dense_layers"] = hf.at("mlp_only_layers");
@@ -109,17 +78,11 @@ Json moe_from_hf(const Json& hf) {
 }
 
 void add_moe_to_hf(const Qwen3Config& c, Json& out) {
-  out["num_experts"] = c.moe.router.num_experts;
+  layers::add_moe_to_hf(c.moe, out);
   out["num_local_experts"] = c.moe.router.num_experts;
-  out["num_experts_per_tok"] = c.moe.router.top_k;
-  out["moe_intermediate_size"] = c.moe.hidden_dim;
   out["norm_topk_prob"] = c.moe.router.normalise;
   out["decoder_sparse_step"] = c.sparse_step;
-  out["output_router_logits"] = false;
-  Json dense = Json::array();
-  for (int64_t layer = 0; layer < c.num_layers; ++layer)
-    if (c.is_dense_layer[static_cast<size_t>(layer)]) dense.push_back(layer);
-  out["mlp_only_layers"] = std::move(dense);
+  out["mlp_only_layers"] = layers::layer_numbers(c.is_dense_layer);
 }
 
 }  // namespace

@@ -329,6 +329,14 @@ titan_context_api make_context() {
     return 0;
   };
   api.has_batch = [](titan_context*, titan_str) -> int32_t { return 1; };
+  api.parameter = [](titan_context*,
+                     titan_parameter* parameter,
+                     titan_tensor* out,
+                     titan_error*) -> int32_t {
+    const auto& read = *reinterpret_cast<const Parameter*>(parameter);
+    *out = make(read.fqn, read.sizes);
+    return 0;
+  };
   api.call = [](titan_context* context,
                 titan_module* module,
                 const titan_tensor* in,

@@ -34,6 +34,7 @@ TEST_CASE("validate counts the parameters of every flavor", "[unit][golden]") {
     const char* recipe;
     const char* flavor;
     int64_t parameters;
+    const char* vocabulary = nullptr;  // where the recipe has a smaller one
   };
   const Size sizes[] = {
       {"llama3_debug_tinyshakespeare", "debugmodel", 6163712},
@@ -56,13 +57,27 @@ TEST_CASE("validate counts the parameters of every flavor", "[unit][golden]") {
       {"deepseek_v3_debug", "16B", 15706484224},
       {"deepseek_v3_debug", "236B", 235741434880},
       {"deepseek_v3_debug", "671B", 671026404352},
+      {"qwen3_5_debug", "debugmodel", 132412336, "248320"},
+      {"qwen3_5_debug", "0.8B", 1006672704, "248320"},
+      {"qwen3_5_debug", "2B", 2390384448, "248320"},
+      {"qwen3_5_debug", "4B", 4841450496, "248320"},
+      {"qwen3_5_debug", "9B", 8953803264, "248320"},
+      {"qwen3_5_debug", "27B", 26895998464, "248320"},
+      {"qwen3_5_debug", "debugmodel_moe", 135290456, "248320"},
+      {"qwen3_5_debug", "35B-A3B", 34660610688, "248320"},
+      {"qwen3_5_debug", "122B-A10B", 122111526912, "248320"},
+      {"qwen3_5_debug", "397B-A17B", 396346350336, "248320"},
   };
   for (const Size& size : sizes) {
     INFO(size.recipe << ' ' << size.flavor);
     const auto start = std::chrono::steady_clock::now();
-    const Json report =
-        validated({"--set", text("model.flavor='", size.flavor, '\'')},
-                  recipe_path(size.recipe));
+    std::vector<std::string> changes = {
+        "--set", text("model.flavor='", size.flavor, '\'')};
+    if (size.vocabulary != nullptr)
+      changes.insert(
+          changes.end(),
+          {"--set", text("model.config.vocab_size=", size.vocabulary)});
+    const Json report = validated(changes, recipe_path(size.recipe));
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
             .count();

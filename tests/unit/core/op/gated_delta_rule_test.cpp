@@ -120,6 +120,7 @@ TEST_CASE("the delta rule's chunked form equals its recurrence", "[unit]") {
   }
 }
 
+// Case NUM-14, a document of no tokens among them.
 TEST_CASE("packed documents are computed as if each were alone", "[unit]") {
   const std::vector<int32_t> bounds = {0, 1, 65, 65, 70, 200};
   const Tensors packed = draw(200, at::kFloat);
@@ -159,6 +160,7 @@ TEST_CASE("a poisoned document leaves the delta rule's others clean",
   CHECK_FALSE(at::isnan(out.narrow(0, 7, 13)).any().item<bool>());
 }
 
+// Case NUM-14: split runs equal the whole.
 TEST_CASE("the delta rule continues from the state it returned", "[unit]") {
   const Tensors inputs = draw(37, at::kDouble);
   Slot slot(delta_rule(), "layer", "", {{"chunk_size", int64_t{8}}});
