@@ -23,6 +23,7 @@ const std::vector<std::string> kNamed = {"gpt2",
                                          "gpt2_inner",
                                          "gpt_neox",
                                          "gpt_neox_sequential",
+                                         "gpt_neox_yarn",
                                          "gemma2",
                                          "gemma2_uncapped",
                                          "olmo2",
@@ -36,6 +37,7 @@ const std::vector<std::string> kByYaml = {"gpt_phi",
                                           "gpt_cohere",
                                           "gpt_granite",
                                           "gpt_gemma3",
+                                          "gpt_deepseek",
                                           "gpt_openai"};
 
 config::Value json_of(const std::string& text) {
@@ -75,7 +77,7 @@ TEST_CASE("gpt equals five families of Hugging Face in every gradient") {
   for (const std::string& name : kNamed) check_parity(name, kGptLimits);
 }
 
-TEST_CASE("gpt by YAML alone equals eight further families") {
+TEST_CASE("gpt by YAML alone equals nine further families") {
   for (const std::string& name : kByYaml) check_parity(name, kGptLimits);
 }
 

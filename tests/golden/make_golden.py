@@ -240,6 +240,12 @@ GPT = {
         hidden_act="gelu_pytorch_tanh", layer_norm_eps=1e-3,
         rope_parameters=dict(rope("linear", 20000.0, factor=2.0),
                              partial_rotary_factor=1.0))),
+    "gpt_neox_yarn": ("GPTNeoX", (1, 40), small(
+        rope_parameters=dict(rope("yarn", 50000.0, factor=4.0,
+                                  original_max_position_embeddings=16,
+                                  attention_factor=1.3, beta_fast=32.0,
+                                  beta_slow=1.0),
+                             partial_rotary_factor=0.5))),
     "gemma2": ("Gemma2", (2, 24), small(
         head_dim=12, query_pre_attn_scalar=20, sliding_window=7,
         attn_logit_softcapping=3.0, final_logit_softcapping=2.0)),
@@ -287,6 +293,13 @@ GPT_BY_YAML = {
         rope_parameters=dict(
             sliding_attention=rope("default", 10000.0),
             full_attention=rope("linear", 1000000.0, factor=8.0)))),
+    "gpt_deepseek": ("DeepseekV3", (1, 32), small(
+        num_hidden_layers=3, first_k_dense_replace=1, num_key_value_heads=4,
+        q_lora_rank=14, kv_lora_rank=10, qk_nope_head_dim=6,
+        qk_rope_head_dim=4, v_head_dim=8, n_routed_experts=6,
+        num_experts_per_tok=2, n_group=3, topk_group=2, n_shared_experts=2,
+        moe_intermediate_size=12, routed_scaling_factor=1.5,
+        tie_word_embeddings=False)),
     "gpt_openai": ("OpenAIGPT", (1, 32), gpt2(afn="gelu")),
 }
 

@@ -19,7 +19,9 @@ layers::DecoderConfig read_sizes(const Config& config) {
       .num_layers = config.i64("num_layers"),
       .num_heads = num_heads,
       .num_kv_heads = i64_or(config, "num_kv_heads", num_heads),
-      .head_dim = layers::read_head_dim(config),
+      .head_dim = config.i64("latent.kv_dim") > 0
+                      ? config.i64("latent.value_dim")
+                      : layers::read_head_dim(config),
       .hidden_dim = i64_or(config, "hidden_dim", 4 * config.i64("dim")),
       .vocab_size = config.i64("vocab_size"),
       .norm_eps = config.f64("norm.eps"),
@@ -82,6 +84,60 @@ std::optional<double> read_sliding_theta(const Config& config) {
   return config.f64("rope.sliding_theta");
 }
 
+// Where YaRN's factor stands as transformers has it: on cos and sin. Where all
+// dims turn the scores carry its square instead, which costs nothing.
+layers::RopeConfig on_turned_dims(layers::RopeConfig rope) {
+  rope.magnitude = rope.attention_factor;
+  rope.attention_factor = 1;
+  return rope;
+}
+
+void check_without_latent(bool is_default, const char* option) {
+  TITAN_USER_CHECK(is_default,
+                   "[model.",
+                   option,
+                   "] latent attention does not have it: expected its default "
+                   "with latent.kv_dim, got another value");
+}
+
+std::optional<layers::LatentAttentionConfig> read_latent(
+    const Config& config,
+    const layers::DecoderConfig& c) {
+  const int64_t kv_dim = config.i64("latent.kv_dim");
+  layers::LatentAttentionConfig out{
+      .dim = c.dim,
+      .num_heads = c.num_heads,
+      .q_latent_dim = config.i64("latent.q_dim"),
+      .kv_latent_dim = kv_dim,
+      .plain_dim = config.i64("latent.plain_dim"),
+      .turned_dim = config.i64("latent.turned_dim"),
+      .value_dim = config.i64("latent.value_dim"),
+      .norm_eps = c.norm_eps,
+      .has_bias = config.flag("bias.qkv"),
+      .rope = on_turned_dims(c.rope)};
+  if (kv_dim == 0) return std::nullopt;
+  out.rope.rotary_dim = 0;
+  out.scale = read_attention_scale(config, out.key_dim());
+  check_without_latent(!config.has("num_kv_heads"), "num_kv_heads");
+  check_without_latent(!config.has("head_dim"), "head_dim");
+  check_without_latent(!config.has("attention.window"), "attention.window");
+  check_without_latent(config.f64("attention.logit_cap") == 0,
+                       "attention.logit_cap");
+  check_without_latent(config.str("attention.qk_norm") == "none",
+                       "attention.qk_norm");
+  check_without_latent(config.f64("rope.fraction") == 1, "rope.fraction");
+  check_without_latent(config.str("positions.kind") == "rope",
+                       "positions.kind");
+  TITAN_USER_CHECK(config.flag("bias.qkv") == config.flag("bias.output"),
+                   "[model.bias.output] latent attention has all biases or "
+                   "none: expected that of bias.qkv, got another");
+  TITAN_USER_CHECK(out.turned_dim % 2 == 0,
+                   "[model.latent.turned_dim] rotary embedding turns pairs: "
+                   "expected an even number, got ",
+                   out.turned_dim);
+  return out;
+}
+
 /// One of each block.
 std::vector<int64_t> read_windows(const Config& config, int64_t num_layers) {
   const int64_t window = i64_or(config, "attention.window", 0);
@@ -137,7 +193,7 @@ void check_positions(const GptConfig& c) {
                    "[model.positions.offset] is of a table of positions: "
                    "expected 0 without kind learned, got ",
                    c.position_offset);
-  if (c.positions != Positions::kRope) return;
+  if (c.positions != Positions::kRope || c.latent) return;
   TITAN_USER_CHECK(c.rope.rotary_dim > 0 && c.rope.rotary_dim % 2 == 0,
                    "[model.rope.fraction] rotary embedding turns pairs of "
                    "dims: expected an even number of the ",
@@ -164,6 +220,7 @@ GptConfig::GptConfig(const Config& config)
       has_qk_norm(config.str("attention.qk_norm") != "none"),
       qk_norm_is_over_width(config.str("attention.qk_norm") == "width"),
       windows(read_windows(config, num_layers)),
+      latent(read_latent(config, *this)),
       activation(config.str("feed_forward.activation")),
       is_gated(config.flag("feed_forward.gated")),
       has_qkv_bias(config.flag("bias.qkv")),
@@ -182,6 +239,8 @@ GptConfig::GptConfig(const Config& config)
     embedding_scale *= std::sqrt(static_cast<double>(dim));
   if (config.flag("init.by_depth"))
     init_depth_std /= std::sqrt(2.0 * static_cast<double>(num_layers));
+  if (positions == Positions::kRope && rope.rotary_dim != head_dim)
+    rope = on_turned_dims(rope);
   layers::check_heads(*this);
   layers::check_rope_scaling(rope);
   check_positions(*this);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plugins/models/layers/decoder_config.hpp"
+#include "plugins/models/layers/latent_attention.hpp"
 #include "plugins/models/layers/moe.hpp"
 #include "plugins/models/layers/norm.hpp"
 
@@ -32,6 +33,7 @@ struct GptConfig : layers::DecoderConfig {
   double attention_logit_cap;
   bool has_qk_norm, qk_norm_is_over_width;
   std::vector<int64_t> windows;  // of each block; 0: all earlier tokens
+  std::optional<layers::LatentAttentionConfig> latent;  // in attention's place
   std::string activation;
   bool is_gated;
   bool has_qkv_bias, has_output_bias, has_feed_forward_bias, has_head_bias;

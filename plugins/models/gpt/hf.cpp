@@ -250,7 +250,9 @@ Json Gpt::config_to_hf() const {
     out[entry.key()] = theirs;
   }
   if (!layout.has("rope")) return out;
-  Json rope = layers::rope_to_hf(config_.rope);
+  layers::RopeConfig turned = config_.rope;
+  turned.attention_factor *= turned.magnitude;  // one of them is 1
+  Json rope = layers::rope_to_hf(turned);
   const double fraction = find_path(options, "rope.fraction")->f64();
   if (layout.at("rope").has("fraction")) {
     rope["partial_rotary_factor"] = fraction;

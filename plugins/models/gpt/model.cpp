@@ -56,11 +56,13 @@ class Block : public Module<Block> {
         kind_(config.model.block),
         place_(config.model.norm_place),
         residual_scale_(config.model.residual_scale),
-        attention_norm_(norm(b / "attention_norm", config)),
-        attention_(b / "attention",
-                   attention_of(config),
-                   init::normal(config.model.init_std),
-                   init::normal(config.model.init_depth_std)) {
+        attention_norm_(norm(b / "attention_norm", config)) {
+    const Init linear = init::normal(config.model.init_std);
+    const Init depth = init::normal(config.model.init_depth_std);
+    if (config.model.latent)
+      latent_.emplace(b / "attention", *config.model.latent, linear, depth);
+    else
+      attention_.emplace(b / "attention", attention_of(config), linear, depth);
     if (place_ == NormPlace::kBoth)
       attention_post_norm_ = norm(b / "attention_post_norm", config);
     if (kind_ != BlockKind::kParallelOneNorm)
@@ -72,7 +74,7 @@ class Block : public Module<Block> {
 
   Tensor forward(Context& ctx, const Tensor& x_TD) const {
     const auto attend = [&](const Tensor& in_TD) {
-      return attention_(ctx, in_TD);
+      return latent_ ? (*latent_)(ctx, in_TD) : (*attention_)(ctx, in_TD);
     };
     const auto mix = [&](const Tensor& in_TD) {
       return moe_ ? (*moe_)(ctx, in_TD) : (*feed_forward_)(ctx, in_TD);
@@ -162,7 +164,8 @@ class Block : public Module<Block> {
   NormPlace place_;
   double residual_scale_;
   Leaf attention_norm_;
-  layers::GroupedQueryAttention attention_;
+  std::optional<layers::GroupedQueryAttention> attention_;
+  std::optional<layers::LatentAttention> latent_;
   std::optional<Leaf> attention_post_norm_, ffn_norm_, ffn_post_norm_;
   std::optional<layers::FeedForward> feed_forward_;
   std::optional<layers::Moe> moe_;
@@ -222,7 +225,9 @@ double Gpt::flops_per_token(int64_t seq_len) const {
   const GptConfig& c = config_;
   int64_t weights = 0, attended = 0;
   for (int64_t layer = 0; layer < c.num_layers; ++layer) {
-    weights += layers::attention_weights(c);
+    weights += c.latent
+                   ? layers::latent_attention_weights(*c.latent) + 2 * c.dim
+                   : layers::attention_weights(c);
     weights +=
         c.has_experts[static_cast<size_t>(layer)]
             ? layers::moe_active_weights(c.moe)
@@ -233,7 +238,9 @@ double Gpt::flops_per_token(int64_t seq_len) const {
     const int64_t window = c.windows[static_cast<size_t>(layer)];
     attended += window > 0 ? std::min(seq_len, window) : seq_len;
   }
-  return layers::decoder_flops(c, weights, attended);
+  if (!c.latent) return layers::decoder_flops(c, weights, attended);
+  return layers::decoder_flops(
+      c, weights, attended, c.latent->key_dim() + c.latent->value_dim);
 }
 
 }  // namespace titan::gpt

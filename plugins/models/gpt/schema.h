@@ -81,6 +81,18 @@ inline constexpr std::string_view kSchemaHead = R"json({
       "enum": ["full_attention", "sliding_attention"]},
     "description": "Of the blocks, from the first on and over again; []: all slide where there is a window"}
 }},
+"latent": {"type": "object", "additionalProperties": false, "properties": {
+  "kv_dim": {"type": "integer", "default": 0, "minimum": 0,
+    "description": "Latent dims that keys and values come from (DeepSeek); 0: attention without latents"},
+  "q_dim": {"type": "integer", "default": 0, "minimum": 0,
+    "description": "Latent dims of the queries; 0: one matrix makes them"},
+  "plain_dim": {"type": "integer", "default": 128, "minimum": 1,
+    "description": "Dims of a query and a key that know no position"},
+  "turned_dim": {"type": "integer", "default": 64, "minimum": 2,
+    "description": "Their dims that turn; all heads share those of the key"},
+  "value_dim": {"type": "integer", "default": 128, "minimum": 1,
+    "description": "Dims of a value"}
+}},
 "feed_forward": {"type": "object", "additionalProperties": false, "properties": {
   "activation": {"type": "string", "default": "silu",
     "enum": ["silu", "gelu", "gelu_tanh", "gelu_quick", "relu", "relu_squared"],

@@ -145,6 +145,14 @@ TEST_CASE("gpt refuses options that contradict each other", "[unit]") {
   CHECK_THAT(refusal(R"("num_kv_heads":3)"), Contains("[model.num_kv_heads]"));
   CHECK_THAT(refusal(R"("moe":{"num_experts":1})"),
              Contains("[model.moe.top_k]"));
+  const std::string latent = R"("latent":{"kv_dim":4,"turned_dim":2})";
+  CHECK(refusal(latent) == "none");
+  CHECK_THAT(refusal(latent + R"(,"attention":{"window":3})"),
+             Contains("[model.attention.window] latent attention"));
+  CHECK_THAT(refusal(latent + R"(,"positions":{"kind":"learned"})"),
+             Contains("[model.positions.kind] latent attention"));
+  CHECK_THAT(refusal(latent + R"(,"bias":{"qkv":true})"),
+             Contains("[model.bias.output] latent attention"));
   CHECK_THAT(refusal(R"("hf":{"layout":"gpt2"})"),
              Contains("hf.layout gpt2 does not have it: expected"));
   CHECK_THAT(refusal(R"("hf":{"keys":{"norm.weight":"n | turned"}})"),
