@@ -183,8 +183,11 @@ void add_whole_parameters(const Model& model,
                           std::map<std::string, Transition>& transitions) {
   for (const auto& [fqn, module] : model.modules()) {
     const bool is_inside = is_inside_region(transitions, fqn);
+    // A module may have cut parameters of its own beside its leaves.
+    const auto own = transitions.find(fqn);
+    const bool is_region = own != transitions.end() && own->second.copies_input;
     TITAN_USER_CHECK(
-        is_inside || !model.has_hint(fqn, "column"),
+        is_inside || is_region || !model.has_hint(fqn, "column"),
         "[parallel.tp] ",
         fqn,
         " is cut by columns: expected a row cut that follows it in "
