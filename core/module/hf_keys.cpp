@@ -91,8 +91,7 @@ at::Tensor from_hf(const KeyMatch& match,
                    const at::Tensor& given,
                    const std::vector<int64_t>& shape) {
   const KeyRule& rule = match.rule;
-  const at::Tensor tensor =
-      is_transposed(rule) ? given.transpose(-1, -2) : given;
+  at::Tensor tensor = is_transposed(rule) ? given.transpose(-1, -2) : given;
   switch (rule.transform) {
     case TITAN_KEY_ROPE_ROWS:
       return permute_rope_rows(tensor, rule.arg0, true);

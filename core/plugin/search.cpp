@@ -35,7 +35,7 @@ std::string absolute_or_empty(const std::string& path,
 std::string explicit_file(const std::string& path,
                           const SearchOptions& options) {
   const bool is_bare = path.find('/') == std::string::npos;
-  const std::string absolute =
+  std::string absolute =
       is_bare ? "" : absolute_or_empty(path, options.relative_to);
   if (absolute.empty()) {
     throw_code(Code::kNotFound,

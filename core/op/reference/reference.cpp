@@ -57,7 +57,7 @@ std::vector<int64_t> document_bounds(const at::Tensor& cu_seqlens,
   if (!cu_seqlens.defined()) return {0, num_tokens};
   const at::Tensor on_cpu = cu_seqlens.cpu().contiguous();
   const int32_t* given = on_cpu.const_data_ptr<int32_t>();
-  const std::vector<int64_t> bounds(given, given + on_cpu.numel());
+  std::vector<int64_t> bounds(given, given + on_cpu.numel());
   TITAN_USER_CHECK(
       !bounds.empty() && bounds.front() == 0 && bounds.back() == num_tokens,
       '[',

@@ -12,7 +12,7 @@ namespace {
 
 // A range of rows costs opening the file and decoding what is before it in the
 // row group: below this size that is more than reading it.
-constexpr int64_t kSmallestShardBytes = 64 * 1024;
+constexpr int64_t kSmallestShardBytes = int64_t{64} * 1024;
 // Rows are decoded a few at a time: beside the block of the host they are
 // nearly all that an open shard holds.
 constexpr int64_t kLargestBatchBytes = 1 << 20;

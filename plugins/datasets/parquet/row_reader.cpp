@@ -20,7 +20,7 @@
 namespace titan::parquet_dataset {
 namespace {
 
-constexpr int64_t kBufferBytes = 64 * 1024;
+constexpr int64_t kBufferBytes = int64_t{64} * 1024;
 constexpr int64_t kMostRows = 8192;  // Of a batch.
 
 [[noreturn]] void throw_unreadable(const std::string& where,
