@@ -77,12 +77,21 @@ Json modules_request(const ModuleTree& tree) {
 
 Json parameters_request(const ModuleTree& tree) {
   Json parameters = Json::array();
-  for (const auto& parameter : tree.parameters())
+  for (const auto& parameter : tree.parameters()) {
+    // Of a tied one more than its owner's.
+    Json users = Json::array();
+    for (const auto& module : tree.modules())
+      if (std::find(module->parameters.begin(),
+                    module->parameters.end(),
+                    parameter.get()) != module->parameters.end())
+        users.push_back(module->fqn);
     parameters.push_back({{"fqn", parameter->fqn},
                           {"shape", parameter->shape},
                           {"shard", shard_word(parameter->shard)},
                           {"granule", parameter->shard_granule},
-                          {"module", parameter->owner->fqn}});
+                          {"module", parameter->owner->fqn},
+                          {"users", std::move(users)}});
+  }
   return parameters;
 }
 

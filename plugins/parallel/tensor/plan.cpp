@@ -44,7 +44,9 @@ class Model {
     for (const Json& module : model.at("modules").items())
       modules_[module.at("fqn").str()] = &module;
     for (const Json& parameter : model.at("parameters").items())
-      hints_[parameter.at("module").str()].insert(parameter.at("shard").str());
+      // Users of a tied one cut what its owner cuts.
+      for (const Json& user : parameter.at("users").items())
+        hints_[user.str()].insert(parameter.at("shard").str());
   }
 
   const Json& parameters() const { return json_.at("parameters"); }

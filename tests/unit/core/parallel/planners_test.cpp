@@ -39,7 +39,8 @@ class ModelWriter {
                                         {"shape", Json(std::move(shape))},
                                         {"shard", shard},
                                         {"granule", granule},
-                                        {"module", owner}}));
+                                        {"module", owner},
+                                        {"users", Json::array({owner})}}));
   }
   void item(const std::string& fqn, Json::Array names, bool is_output = false) {
     items_.push_back(Json::object({{"fqn", fqn},
@@ -235,7 +236,8 @@ TEST_CASE("planner titan.tensor sums adapters where ranks see parts") {
                       {"shape", Json(std::move(shape))},
                       {"shard", shard},
                       {"granule", 16},
-                      {"module", fqn}}));
+                      {"module", fqn},
+                      {"users", Json::array({fqn})}}));
   };
   const std::string attention = "layers.0.attention";
   add(attention + ".wq", ".lora_A", {4, 64}, "replicate");
@@ -255,6 +257,32 @@ TEST_CASE("planner titan.tensor sums adapters where ranks see parts") {
   CHECK(around["layers.*.attention.wo.lora_A"] == "reduces output");
   // Behind the sum all ranks compute the same.
   CHECK(around.count("layers.*.attention.wo.lora_B") == 0);
+}
+
+// Only the host applies a cut head; a second embedding is cut as the first.
+TEST_CASE("planner titan.tensor knows all users of a tied vocabulary") {
+  Json request = make_request(1, kMesh);
+  const auto share = [&](const char* fqn, const char* leaf, size_t parameter) {
+    request["model"]["modules"].push_back(Json::object(
+        {{"fqn", fqn}, {"class", leaf}, {"parent", ""}, {"is_leaf", true}}));
+    Json::Array parameters = request.at("model").at("parameters").items();
+    parameters[parameter]["users"].push_back(fqn);
+    request["model"]["parameters"] = Json(std::move(parameters));
+  };
+  const size_t last = request.at("model").at("parameters").size() - 1;
+  share("further.embed", "titan.embedding/1", 0);
+  const Json plan = Json::parse(plan_of<TensorPlanner>(request));
+  size_t num_cut = 0;
+  for (const Json& entry : plan.at("tensor").at("modules").items())
+    if (entry.at("match").str() == "further.embed") {
+      ++num_cut;
+      CHECK(entry.at("is_vocabulary_parallel").flag());
+    }
+  CHECK(num_cut == 1);
+  share("further.head", "titan.linear/1", last);
+  CHECK(error_of<TensorPlanner>(request) ==
+        "[parallel.tp] further.head is cut over the vocabulary: expected an "
+        "embedding or the head, got titan.linear/1");
 }
 
 TEST_CASE("planner titan.tensor names the degrees that key heads allow") {
