@@ -14,6 +14,7 @@
 #include "core/checkpoint/safetensors_folder.h"
 #include "core/module/hf_keys.h"
 #include "core/observe/log.h"
+#include "core/train/hf_tensors.h"
 #include "core/train/tensor_bytes.h"
 #include "core/train/weight_faults.h"
 
@@ -118,7 +119,7 @@ void read_buffers(const checkpoint::CheckpointReader& reader,
 // The same for a folder of Hugging Face's names.
 Names hf_names(const module::Model& model,
                const module::KeyMap& keys,
-               const checkpoint::SafetensorsFolder& folder,
+               const HfTensors& tensors,
                const std::string& tag,
                bool is_strict) {
   WeightFaults faults;
@@ -127,13 +128,13 @@ Names hf_names(const module::Model& model,
     bool fits = true;
     for (const module::KeyMatch& match : keys.sources(parameter)) {
       used.insert(match.hf);
-      const checkpoint::TensorView* view = folder.find(match.hf);
-      if (view == nullptr) faults.missing.insert(match.hf);
-      fits = view != nullptr &&
+      const checkpoint::TensorSpec* found = tensors.find(match.hf);
+      if (found == nullptr) faults.missing.insert(match.hf);
+      fits = found != nullptr &&
              faults.check(match.hf,
                           module::hf_shape(match, parameter.shape),
-                          view->shape,
-                          view->dtype) &&
+                          found->shape,
+                          found->dtype) &&
              fits;
     }
     if (fits) names.insert(parameter.fqn);
@@ -145,9 +146,9 @@ Names hf_names(const module::Model& model,
     add(buffer);
   // A rule that knows the name is not enough: an expert or a layer more than
   // the model has.
-  for (const checkpoint::TensorView* view : folder.tensors())
-    if (!used.contains(view->name) && !keys.ignores(view->name))
-      faults.unexpected.insert(view->name);
+  for (const std::string& name : tensors.names())
+    if (!used.contains(name) && !keys.ignores(name))
+      faults.unexpected.insert(name);
   faults.settle(
       tag, model.id(), is_strict, num_read, num_wanted(model.tree(), false));
   return names;
@@ -204,10 +205,8 @@ LoadedWeights load_folder(const module::Model& model,
                           const std::filesystem::path& path,
                           bool is_strict) {
   const checkpoint::SafetensorsFolder folder(path);
-  std::vector<std::string> stored;
-  for (const checkpoint::TensorView* view : folder.tensors())
-    stored.push_back(view->name);
-  const module::KeyMap keys = module::KeyMap(model).fitting(stored);
+  const HfTensors theirs(folder);
+  const module::KeyMap keys = module::KeyMap(model).fitting(theirs.names());
   const bool is_ours = folder.has_titan_names();
   const bool has_adapters =
       is_ours && holds_adapters(model.tree(), [&](const std::string& name) {
@@ -216,9 +215,9 @@ LoadedWeights load_folder(const module::Model& model,
   const Names names =
       is_ours
           ? titan_names(model, folder, tag_of(path), has_adapters, is_strict)
-          : hf_names(model, keys, folder, tag_of(path), is_strict);
+          : hf_names(model, keys, theirs, tag_of(path), is_strict);
   const auto read = [&](const std::string& name) {
-    return tensor_of(folder.get(name));
+    return is_ours ? tensor_of(folder.get(name)) : theirs.read(name);
   };
   for (const LocalPart& part : engine.parts()) {
     const module::Parameter& parameter = *part.parameter;
