@@ -177,8 +177,9 @@ double loss_and_gradients(Case& of, const at::Tensor& ids_BT) {
   const std::vector<module::BatchTensors> batch = {batch_of(ids_BT)};
   const int64_t targets = ids_BT.size(0) * (ids_BT.size(1) - 1);
   of.engine->clear_gradients();
-  const auto result = of.executor->train(batch, count_batches(batch, targets));
-  return result.loss_sum.item<double>() / static_cast<double>(targets);
+  const Counts counts = count_batches(batch, targets);
+  const auto result = of.executor->train(batch, counts);
+  return all_reduce_losses(result, counts, of.mesh).total;
 }
 
 void compare_first_step(Case& of, std::vector<TensorError>& errors) {

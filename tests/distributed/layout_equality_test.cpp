@@ -181,6 +181,31 @@ TEST_CASE("linear attention with experts trains as on 1 rank") {
              kTolerance);
 }
 
+// What latent attention keeps whole lies between cuts.
+TEST_CASE("FSDP x TP with latents trains as 1 rank does") {
+  const RecipeFolder latent(
+      "{use: titan.deepseek_v3, flavor: debugmodel, config: {dim: 64, "
+      "num_layers: 3, num_dense_layers: 3, num_heads: 4, q_lora_rank: 20, "
+      "kv_lora_rank: 16, qk_nope_head_dim: 12, qk_rope_head_dim: 8, "
+      "v_head_dim: 10, hidden_dim: 96, vocab_size: 256}}");
+  check_same(run(latent, {.axes = {{"dp_shard", 2}, {"tp", 2}}}),
+             run(latent, {}),
+             kTolerance);
+}
+
+// The bias follows counts over all ranks, the balance loss documents of all;
+// embedding and head are used a second time, by what predicts further tokens.
+TEST_CASE("FSDP with balanced experts and further tokens is as 1 rank") {
+  const RecipeFolder experts(
+      "{use: titan.deepseek_v3, flavor: debugmodel, config: {dim: 64, "
+      "num_layers: 3, num_heads: 4, kv_lora_rank: 16, qk_nope_head_dim: 12, "
+      "qk_rope_head_dim: 8, v_head_dim: 10, hidden_dim: 96, vocab_size: 256, "
+      "moe: {score: sigmoid, hidden_dim: 24, load_balance_coeff: 0.01, "
+      "balance_loss_coeff: 0.1}, mtp: {num_layers: 1}}}");
+  check_same(
+      run(experts, {.axes = {{"dp_shard", 4}}}), run(experts, {}), kTolerance);
+}
+
 TEST_CASE("accumulating microbatches changes no gradient") {
   // Four microbatches of two rows instead of eight of one.
   check_layout({}, {"training.tokens_per_microbatch=64"});

@@ -40,7 +40,6 @@ TEST_CASE(
                         "deepseek_v3_yarn_plain",
                         "deepseek_v3_dense",
                         "deepseek_v3_shared",
-                        "deepseek_v3_groups",
                         "deepseek_v3_halves"),
                kDeepseekLimits);
 }
@@ -51,11 +50,23 @@ TEST_CASE(
                kDeepseekLimits);
 }
 
+// Trained in float64 there; PyTorch's own float32 is 2.7e-5 of the update from
+// it.
+TEST_CASE("deepseek v3 trains twenty AdamW steps as PyTorch does") {
+  CHECK(check_parity("deepseek_v3_groups", {1e-5, 1e-4}).training_steps == 20);
+}
+
+// Two depths, in float64 there; rows are documents, which are apart.
+TEST_CASE("deepseek v3 predicts further tokens as the reference does") {
+  check_parity("deepseek_v3_mtp", kDeepseekLimits);
+}
+
 TEST_CASE("deepseek's weights go to Titan and back bit for bit") {
   check_weights_there_and_back(GENERATE(as<std::string>{},
                                         "deepseek_v3_one_group",
                                         "deepseek_v3_dense",
                                         "deepseek_v3_shared",
+                                        "deepseek_v3_mtp",
                                         "deepseek_v2"));
 }
 

@@ -18,7 +18,7 @@ import tempfile
 
 import torch
 import transformers
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 SEED = 11
 
@@ -440,6 +440,209 @@ def write_model(folder, name):
     save_gradients(model, folder / "grads.safetensors")
 
 
+# ---- training ----
+
+TRAINED = "deepseek_v3_groups"
+ADAMW = dict(lr=3e-3, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1)
+MAX_NORM = 1.0
+STEPS = 20
+
+
+def trained(folder, ids, dtype):
+    """Losses, norms and the model after the steps, from a case's weights."""
+    model = transformers.AutoModelForCausalLM.from_pretrained(
+        folder, dtype=torch.float32, attn_implementation="eager",
+        experts_implementation="eager").to(dtype).train()
+    optimizer = torch.optim.AdamW(model.parameters(), foreach=False, **ADAMW)
+    losses, norms, rates = [], [], []
+    for i, step in enumerate(ids):
+        rates.append(ADAMW["lr"] * min(1.0, (i + 1) / 5)
+                     * (1 - 0.9 * i / STEPS))
+        optimizer.param_groups[0]["lr"] = rates[-1]
+        logits = model(input_ids=step, use_cache=False).logits
+        loss = torch.nn.functional.cross_entropy(
+            logits[:, :-1].flatten(0, 1), step[:, 1:].flatten())
+        loss.backward()
+        norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(),
+                                                    MAX_NORM).item())
+        optimizer.step()
+        optimizer.zero_grad()
+        losses.append(loss.item())
+    return losses, norms, rates, model
+
+
+def write_training(folder):
+    """Twenty steps of a case that is written, in float64."""
+    generator = torch.Generator().manual_seed(SEED + 2)
+    ids = torch.randint(0, 48, (STEPS, 2, 24), generator=generator)
+    losses, norms, rates, model = trained(folder, ids, torch.float64)
+    options = dict(steps=STEPS, lr=rates, betas=ADAMW["betas"],
+                   eps=ADAMW["eps"], weight_decay=ADAMW["weight_decay"],
+                   max_grad_norm=MAX_NORM)
+    (folder / "training.json").write_text(json.dumps(options) + "\n")
+    save_file({"input_ids": ids}, folder / "batches.safetensors")
+    save_file({"loss": torch.tensor(losses), "grad_norm": torch.tensor(norms)},
+              folder / "expected_training.safetensors")
+    save_weights(model.float(), folder / "final.safetensors")
+
+
+# ---- multi-token prediction ----
+
+MTP_SHAPE = (2, 20)
+MTP_COEFF = 0.3
+MTP_DEPTHS = 2
+MTP_YAML = """\
+# What config.json does not say: transformers ignores the blocks behind the last.
+model:
+  use: titan.deepseek_v3
+  config:
+    dim: 32
+    num_layers: 2
+    num_dense_layers: 1
+    num_heads: 4
+    q_lora_rank: 20
+    kv_lora_rank: 16
+    qk_nope_head_dim: 10
+    qk_rope_head_dim: 6
+    v_head_dim: 8
+    hidden_dim: 40
+    vocab_size: 48
+    max_position: 64
+    moe:
+      num_experts: 8
+      top_k: 3
+      hidden_dim: 12
+      num_groups: 4
+      num_limited_groups: 2
+      load_balance_coeff: 0
+    mtp: {num_layers: 2, loss_coeff: 0.3}
+"""
+
+
+class MtpDepth(torch.nn.Module):
+    """One depth in DeepSeek-V3's report (arXiv 2412.19437, section 2.2)."""
+
+    def __init__(self, model):
+        super().__init__()
+        config = model.config
+        last = model.model.layers[-1]
+        norm = type(model.model.norm)
+        self.enorm = norm(config.hidden_size, eps=config.rms_norm_eps)
+        self.hnorm = norm(config.hidden_size, eps=config.rms_norm_eps)
+        self.eh_proj = torch.nn.Linear(2 * config.hidden_size,
+                                       config.hidden_size, bias=False)
+        self.block = type(last)(config, config.num_hidden_layers - 1)
+        self.norm = norm(config.hidden_size, eps=config.rms_norm_eps)
+
+    def forward(self, embedded, before, **block):
+        x = self.eh_proj(torch.cat([self.enorm(embedded),
+                                    self.hnorm(before)], -1))
+        return self.norm(self.block(x, **block))
+
+
+def ahead(x, by, none):
+    return torch.cat([x[:, by:], torch.full_like(x[:, :by], none)], 1)
+
+
+def mtp_loss(model, depths, ids):
+    """Logits of the model, and its loss with that of all depths."""
+    rows, length = ids.shape
+    labels = ahead(ids, 1, -100)
+    targets = rows * (length - 1)
+
+    def sum_of(logits, wanted):
+        return torch.nn.functional.cross_entropy(
+            logits.flatten(0, 1), wanted.flatten(), ignore_index=-100,
+            reduction="sum")
+
+    before = model.model(input_ids=ids, use_cache=False).last_hidden_state
+    logits = model.lm_head(before)
+    positions = torch.arange(length).expand(rows, length)
+    angles = model.model.rotary_emb(before, position_ids=positions)
+    mask = torch.full((length, length), float("-inf"),
+                      dtype=before.dtype).triu(1)[None, None]
+    further = 0
+    for depth, predict in enumerate(depths, 1):
+        before = predict(model.model.embed_tokens(ahead(ids, depth, 0)),
+                         before, attention_mask=mask,
+                         position_embeddings=angles, position_ids=positions)
+        further += sum_of(model.lm_head(before), ahead(labels, depth, -100))
+    loss = sum_of(logits, labels) + MTP_COEFF / len(depths) * further
+    return logits, loss / targets
+
+
+def mtp_tensors(model, depths, value_of):
+    """Of the depths' parameters, under the names of released checkpoints."""
+    out = {}
+    for i, depth in enumerate(depths):
+        prefix = f"model.layers.{model.config.num_hidden_layers + i}."
+        for name, parameter in depth.named_parameters():
+            value = value_of(parameter)
+            name = name.removeprefix("block.")
+            name = "shared_head." + name if name == "norm.weight" else name
+            if name == "mlp.experts.gate_up_proj":
+                for e, both in enumerate(value):
+                    gate, up = both.chunk(2)
+                    out[f"{prefix}mlp.experts.{e}.gate_proj.weight"] = gate
+                    out[f"{prefix}mlp.experts.{e}.up_proj.weight"] = up
+            elif name == "mlp.experts.down_proj":
+                for e, down in enumerate(value):
+                    out[f"{prefix}mlp.experts.{e}.down_proj.weight"] = down
+            else:
+                out[prefix + name] = value
+        bias = depth.block.mlp.gate.e_score_correction_bias
+        out[prefix + "mlp.gate.e_score_correction_bias"] = value_of(bias)
+    return out
+
+
+def write_mtp(folder):
+    """Computed in float64; weights are float32's."""
+    config = transformers.DeepseekV3Config(
+        **deepseek(num_hidden_layers=2, num_nextn_predict_layers=MTP_DEPTHS))
+    config._attn_implementation = "eager"
+    config._experts_implementation = "eager"
+    model = transformers.DeepseekV3ForCausalLM(config).float().eval()
+    randomise(model)
+    torch.manual_seed(SEED)
+    depths = torch.nn.ModuleList(MtpDepth(model) for _ in range(MTP_DEPTHS))
+    randomise(depths.float().eval())
+    generator = torch.Generator().manual_seed(SEED + 1)
+    ids = torch.randint(0, config.vocab_size, MTP_SHAPE, generator=generator)
+    folder.mkdir(parents=True, exist_ok=True)
+    config.save_pretrained(folder)
+    (folder / "model.yaml").write_text(MTP_YAML)
+
+    def save(name, value_of):
+        path = folder / (name + ".safetensors")
+        save_weights(model, path)
+        tensors = {**load_file(path), **mtp_tensors(model, depths, value_of)}
+        save_file({k: v.float().contiguous() for k, v in tensors.items()},
+                  path)
+
+    save("model", lambda value: value.detach())
+    logits, loss = mtp_loss(model.double(), depths.double(), ids)
+    loss.backward()
+    parameters = [*model.parameters(), *depths.parameters()]
+    norm = sum(p.grad.square().sum() for p in parameters).sqrt()
+    save_file({"input_ids": ids}, folder / "inputs.safetensors")
+    save_file({"logits": logits.detach().float().contiguous(),
+               "loss": loss.detach().float().reshape(1),
+               "grad_norm": norm.float().reshape(1)},
+              folder / "expected.safetensors")
+    facts = dict(case=folder.name, seed=SEED, torch=torch.__version__,
+                 transformers=transformers.__version__, dtype="float64",
+                 parameters=sum(p.numel() for p in parameters),
+                 loss=loss.item(), grad_norm=norm.item())
+    (folder / "meta.json").write_text(json.dumps(facts, indent=1) + "\n")
+    with torch.no_grad():
+        for value in model.parameters():
+            value.copy_(value.grad)
+        for value in [*model.buffers(), *depths.buffers()]:
+            value.zero_()
+    save("grads", lambda value: value.detach() if value.grad is None
+         else value.grad)
+
+
 def write_adamw(folder):
     """Ten steps each in float32 and float64, with weight decay."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -470,11 +673,14 @@ def write_adamw(folder):
 
 def main():
     out = pathlib.Path(sys.argv[1])
-    for name in sys.argv[2:] or [*MODELS, "adamw"]:
-        if name == "adamw":
-            write_adamw(out / name)
+    others = {"adamw": write_adamw, "deepseek_v3_mtp": write_mtp}
+    for name in sys.argv[2:] or [*MODELS, *others]:
+        if name in others:
+            others[name](out / name)
         else:
             write_model(out / name, name)
+        if name == TRAINED:
+            write_training(out / name)
         size = sum(f.stat().st_size for f in (out / name).iterdir())
         print(f"{name}: {size // 1024} KiB")
 

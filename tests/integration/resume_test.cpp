@@ -136,7 +136,8 @@ TEST_CASE("a Gemma 2 by options resumes bit-identically and generates",
        "generate.max_tokens=24"});
 }
 
-// Latent attention, and a bias that moves while a loss balances too.
+// Latent attention, a bias that moves while a loss balances too, and a block
+// that predicts one token further.
 TEST_CASE("a DeepSeek-V3 resumes bit-identically and generates",
           "[integration]") {
   check_resumes_bit_identically(
@@ -147,7 +148,7 @@ TEST_CASE("a DeepSeek-V3 resumes bit-identically and generates",
        "hidden_dim: 64, vocab_size: 256, max_position: 64, "
        "moe: {num_experts: 8, top_k: 2, hidden_dim: 12, num_groups: 4, "
        "num_limited_groups: 2, load_balance_coeff: 0.01, "
-       "balance_loss_coeff: 0.01}}}",
+       "balance_loss_coeff: 0.01}, mtp: {num_layers: 1}}}",
        "generate.at_end=true",
        "generate.max_tokens=24"});
 }

@@ -37,7 +37,9 @@ DeepseekConfig::DeepseekConfig(const Config& config)
       mscale_all_dim(config.f64("rope.scaling.mscale_all_dim")),
       has_attention_factor(config.has("rope.scaling.attention_factor")),
       moe(read_moe(config, dim)),
-      num_shared_experts(config.i64("moe.num_shared_experts")) {
+      num_shared_experts(config.i64("moe.num_shared_experts")),
+      num_mtp_layers(config.i64("mtp.num_layers")),
+      mtp_loss_coeff(config.f64("mtp.loss_coeff")) {
   const bool has_yarn = rope.scaling == "yarn";
   const double scores_factor =
       has_yarn ? layers::yarn_magnitude(rope.factor, mscale_all_dim) : 1;

@@ -74,6 +74,12 @@ inline constexpr std::string_view kSchemaHead = R"json({
   "balance_loss_coeff": {"type": "number", "default": 0, "minimum": 0,
     "description": "Factor of the sequence-wise balance loss"}
 }},
+"mtp": {"type": "object", "additionalProperties": false, "properties": {
+  "num_layers": {"type": "integer", "default": 0, "minimum": 0,
+    "description": "Tokens further ahead that training predicts too"},
+  "loss_coeff": {"type": "number", "default": 0.3, "minimum": 0,
+    "description": "Factor of the mean loss of those predictions"}
+}},
 "rope": {"type": "object", "additionalProperties": false, "properties": {
   "theta": {"type": "number", "default": 10000, "exclusiveMinimum": 0,
     "description": "Base of the rotary frequencies"},
@@ -108,6 +114,8 @@ struct DeepseekConfig : layers::DecoderConfig {
   layers::LatentAttentionConfig attention;
   layers::MoeConfig moe;
   int64_t num_shared_experts;
+  int64_t num_mtp_layers;
+  double mtp_loss_coeff;
 };
 
 }  // namespace titan::deepseek_v3

@@ -150,6 +150,29 @@ void add_moe_to_hf(const DeepseekConfig& c, Json& out) {
   out["output_router_logits"] = false;
 }
 
+void block_keys(Keys& keys,
+                const DeepseekConfig& c,
+                const layers::BlockNames& block,
+                bool has_dense,
+                bool has_experts) {
+  layers::latent_attention_keys(
+      keys, c.attention.q_latent_dim > 0, c.attention_bias, block);
+  if (has_dense) layers::feed_forward_keys(keys, false, block);
+  if (!has_experts) return;
+  layers::moe_keys(keys, block);
+  const std::string mlp = block.hf + "mlp.";
+  if (c.num_shared_experts > 0)
+    layers::feed_forward_keys(keys,
+                              false,
+                              block.native + "moe.shared_experts.",
+                              mlp + "shared_experts.");
+  if (c.moe.load_balance_coeff && c.is_v3())
+    keys.identity(block.native + "moe.expert_bias_E",
+                  mlp + "gate.e_score_correction_bias");
+  else
+    keys.ignore(mlp + "gate.e_score_correction_bias");
+}
+
 }  // namespace
 
 // Defaults are those of transformers' DeepseekV3Config and DeepseekV2Config.
@@ -185,7 +208,7 @@ Json DeepseekV3::config_to_hf() const {
   out["qk_rope_head_dim"] = c.attention.turned_dim;
   out["v_head_dim"] = c.attention.value_dim;
   out["rope_interleave"] = c.rope.op == "titan.rope_complex/1";
-  out["num_nextn_predict_layers"] = 0;
+  out["num_nextn_predict_layers"] = c.num_mtp_layers;
   add_rope_to_hf(c, out);
   add_moe_to_hf(c, out);
   return out;
@@ -194,20 +217,20 @@ Json DeepseekV3::config_to_hf() const {
 void DeepseekV3::describe_keys(Keys& keys) const {
   const DeepseekConfig& c = config_;
   layers::decoder_keys(keys, c.tie_embeddings);
-  layers::latent_attention_keys(
-      keys, c.attention.q_latent_dim > 0, c.attention_bias);
-  if (c.num_dense_layers > 0) layers::feed_forward_keys(keys, false);
-  if (c.num_dense_layers == c.num_layers) return;
-  const std::string mlp = "model.layers.{i}.mlp.";
-  layers::moe_keys(keys);
-  if (c.num_shared_experts > 0)
-    layers::feed_forward_keys(
-        keys, false, "layers.{i}.moe.shared_experts.", mlp + "shared_experts.");
-  if (c.moe.load_balance_coeff && c.is_v3())
-    keys.identity("layers.{i}.moe.expert_bias_E",
-                  mlp + "gate.e_score_correction_bias");
-  else
-    keys.ignore(mlp + "gate.e_score_correction_bias");
+  block_keys(
+      keys, c, {}, c.num_dense_layers > 0, c.is_sparse(c.num_layers - 1));
+  for (int64_t depth = 0; depth < c.num_mtp_layers; ++depth) {
+    const layers::BlockNames names = {
+        text("mtp_layers.", depth, '.'),
+        text("model.layers.", c.num_layers + depth, '.')};
+    const bool is_sparse = c.is_sparse(c.num_layers - 1);
+    layers::block_norm_keys(keys, names);
+    layers::multi_token_keys(keys, names);
+    block_keys(keys, c, names, !is_sparse, is_sparse);
+  }
+  // Published checkpoints have one, as the block after the last.
+  if (c.num_mtp_layers == 0)
+    keys.ignore(text("model.layers.", c.num_layers, ".*"));
 }
 
 }  // namespace titan::deepseek_v3

@@ -52,6 +52,23 @@ std::vector<Block::Config> blocks_of(const DeepseekConfig& c) {
   return blocks;
 }
 
+// Each as the last block of the model would be.
+layers::MultiTokenConfig<Block> further_of(const DeepseekConfig& c) {
+  layers::MultiTokenConfig<Block> out{
+      .blocks = {}, .norm_eps = c.norm_eps, .loss_coeff = c.mtp_loss_coeff};
+  for (int64_t depth = 0; depth < c.num_mtp_layers; ++depth)
+    out.blocks.push_back(block_of(c, c.num_layers - 1));
+  return out;
+}
+
+/// Of one token, with the block's norms.
+int64_t block_weights(const DeepseekConfig& c, int64_t layer) {
+  return layers::latent_attention_weights(c.attention) + 2 * c.dim +
+         (c.is_sparse(layer)
+              ? layers::moe_active_weights(c.moe)
+              : layers::feed_forward_weights({c.dim, c.hidden_dim}));
+}
+
 }  // namespace
 
 class Network : public layers::Decoder<Block> {
@@ -63,22 +80,25 @@ DeepseekV3::DeepseekV3(const Config& config) : config_(config) {}
 DeepseekV3::~DeepseekV3() = default;
 
 void DeepseekV3::build(Build b) {
-  network_ = std::make_unique<Network>(
-      b, config_, init::normal(1), head_init(config_.dim), blocks_of(config_));
+  network_ = std::make_unique<Network>(b,
+                                       config_,
+                                       init::normal(1),
+                                       head_init(config_.dim),
+                                       blocks_of(config_),
+                                       further_of(config_));
 }
 
 double DeepseekV3::flops_per_token(int64_t seq_len) const {
   const DeepseekConfig& c = config_;
-  int64_t weights = 0;
-  for (int64_t layer = 0; layer < c.num_layers; ++layer) {
-    weights += layers::latent_attention_weights(c.attention) + 2 * c.dim;
-    weights += c.is_sparse(layer)
-                   ? layers::moe_active_weights(c.moe)
-                   : layers::feed_forward_weights({c.dim, c.hidden_dim});
-  }
+  // A depth further has three norms, a projection, and the head once more.
+  const int64_t depth = block_weights(c, c.num_layers - 1) +
+                        c.dim * (3 + 2 * c.dim + c.vocab_size);
+  int64_t weights = c.num_mtp_layers * depth;
+  for (int64_t layer = 0; layer < c.num_layers; ++layer)
+    weights += block_weights(c, layer);
   return layers::decoder_flops(c,
                                weights,
-                               c.num_layers * seq_len,
+                               (c.num_layers + c.num_mtp_layers) * seq_len,
                                c.attention.key_dim() + c.attention.value_dim);
 }
 

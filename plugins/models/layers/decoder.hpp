@@ -14,6 +14,7 @@
 #include "plugins/models/layers/decoder_config.hpp"
 #include "plugins/models/layers/feed_forward.hpp"
 #include "plugins/models/layers/moe.hpp"
+#include "plugins/models/layers/multi_token.hpp"
 
 namespace titan::layers {
 
@@ -94,12 +95,14 @@ struct Blocks : std::deque<Block> {
 template <typename Block>
 class Decoder {
  public:
-  /// One weight is tied: then `head_init` is the rule that runs.
+  /// One weight is tied: then `head_init` is the rule that runs. `further`:
+  /// blocks that predict tokens further ahead, in training.
   Decoder(const Build& b,
           const DecoderConfig& c,
           Init embedding_init,
           Init head_init,
-          const std::vector<typename Block::Config>& blocks)
+          const std::vector<typename Block::Config>& blocks,
+          const MultiTokenConfig<Block>& further = {})
       : tok_embeddings_(b / "tok_embeddings",
                         {c.vocab_size, c.dim},
                         c.tie_embeddings ? head_init : embedding_init,
@@ -112,6 +115,18 @@ class Decoder {
     b.item(tok_embeddings_, carry, {.batch = {"tokens"}});
     for (const Block& block : blocks_) b.item(block, carry);
     b.item(norm_, carry);
+    if (!further.blocks.empty()) {
+      further_.emplace(b / "mtp_layers",
+                       further,
+                       Table{c.vocab_size, c.dim},
+                       c.tie_embeddings ? head_init : embedding_init,
+                       head_init,
+                       tok_embeddings_,
+                       c.tie_embeddings
+                           ? static_cast<const Leaf&>(tok_embeddings_)
+                           : lm_head_);
+      b.item(*further_, carry);
+    }
     b.output(lm_head_);
   }
 
@@ -121,6 +136,7 @@ class Decoder {
   Blocks<Block> blocks_;
   RMSNorm norm_;
   Linear lm_head_;
+  std::optional<MultiToken<Block>> further_;
 };
 
 }  // namespace titan::layers

@@ -133,6 +133,17 @@ inline void block_norm_keys(Keys& keys, const BlockNames& block = {}) {
                 block.hf + "post_attention_layernorm.weight");
 }
 
+/// Around the block of one depth of multi-token prediction; its copies of
+/// embedding and head are the model's own.
+inline void multi_token_keys(Keys& keys, const BlockNames& depth) {
+  for (const char* name : {"enorm.weight", "hnorm.weight", "eh_proj.weight"})
+    keys.identity(depth.native + name, depth.hf + name);
+  keys.identity(depth.native + "mtp_norm.weight",
+                depth.hf + "shared_head.norm.weight");
+  keys.ignore(depth.hf + "embed_tokens.weight");
+  keys.ignore(depth.hf + "shared_head.head.weight");
+}
+
 /// All that is around attention and feed-forward.
 inline void decoder_keys(Keys& keys,
                          bool has_tied_embeddings,

@@ -121,6 +121,30 @@ TEST_CASE("deepseek counts FLOPs of what a token meets", "[unit]") {
   CHECK(model.flops_per_token(16) == 6 * weights + 6.0 * 3 * 4 * (10 + 3) * 16);
 }
 
+TEST_CASE("deepseek predicts further tokens by blocks behind the last",
+          "[unit]") {
+  const Model model(with(kTiny, R"("mtp":{"num_layers":2})"));
+  CHECK(model.has("mtp_layers.1.moe.router.gate.weight"));
+  CHECK(model.tree.parameter("mtp_layers.1.eh_proj.weight").sizes ==
+        std::vector<int64_t>{8, 16});
+  CHECK(model.tree.ties.size() == 2);
+  CHECK(model.tree.items.back() == "mtp_layers() -> [-1, 8]");
+  const auto rules = model.key_rules();
+  CHECK(rules.at("mtp_layers.0.mtp_norm.weight").hf ==
+        "model.layers.3.shared_head.norm.weight");
+  CHECK(rules.at("mtp_layers.1.attention.wkv_b.weight").hf ==
+        "model.layers.4.self_attn.kv_b_proj.weight");
+  CHECK(rules.at("mtp_layers.1.moe.expert_bias_E").hf ==
+        "model.layers.4.mlp.gate.e_score_correction_bias");
+  CHECK(Json::parse(model.to_hf()).at("num_nextn_predict_layers").i64() == 2);
+  // Experts, attention, a projection, three norms, and the head again.
+  const double attention = 8 * 5 + 5 + 5 * 40 + 8 * 11 + 7 + 7 * 36 + 12 * 8;
+  const double experts = 3 * 8 * 6 * (2 + 1) + 8 * 8;
+  const double depth = attention + 2 * 8 + experts + 2 * 8 * 8 + 3 * 8 + 32 * 8;
+  CHECK(model.flops_per_token(16) - Model(kTiny).flops_per_token(16) ==
+        Approx(2 * (6 * depth + 6.0 * 4 * (10 + 3) * 16)));
+}
+
 TEST_CASE("deepseek imports a published config.json as its flavor", "[unit]") {
   const Json config = from_hf(kPublished);
   // A step of transformers moves no bias.
