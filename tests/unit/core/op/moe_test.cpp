@@ -203,6 +203,32 @@ TEST_CASE("only experts of the best groups are chosen") {
   CHECK(list_of(route(attributes, {logits})[1]) == std::vector<int64_t>{0, 1});
 }
 
+// Case NUM-05, with its numbers.
+TEST_CASE("weights are normalised where they should be, and scaled always") {
+  const at::Tensor logits =
+      at::logit(at::tensor({.9, .6, .3, .1})).view({1, 4});
+  Attributes attributes = {{"top_k", int64_t{2}},
+                           {"score", std::string("sigmoid")},
+                           {"scale", 2.5},
+                           {"normalise", true}};
+  const auto weights = [&](const Tensors& in) {
+    return route(attributes, in)[0].view({-1});
+  };
+  const auto close = [](const at::Tensor& got, std::vector<double> expected) {
+    return at::allclose(got.to(at::kDouble), at::tensor(expected), 1e-6, 0);
+  };
+  CHECK(close(weights({logits}), {1.5, 1.0}));
+  attributes.set("normalise", false);
+  CHECK(close(weights({logits}), {2.5 * .9, 2.5 * .6}));
+  // A bias chooses the third and fourth, whose weights stay theirs.
+  const at::Tensor bias = at::tensor({0., 0., 1., 1.});
+  CHECK(close(weights({logits, bias}), {2.5 * .3, 2.5 * .1}));
+  attributes.set("num_groups", int64_t{2});
+  attributes.set("num_limited_groups", int64_t{1});
+  CHECK(close(weights({logits, bias}), {2.5 * .3, 2.5 * .1}));
+  CHECK(close(weights({logits}), {2.5 * .9, 2.5 * .6}));
+}
+
 TEST_CASE("the bias moves the choice and never the weight") {
   const at::Tensor logits =
       random_normal({9, 6}, at::kDouble, 4).requires_grad_(true);
