@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <type_traits>
 #include <utility>
 
 #include "core/plugin/description.h"
@@ -30,6 +31,9 @@ titan_host_api negotiate(const titan_host_api& host,
   out.abi_minor = std::min(facts.abi_minor, note.abi_minor_built);
   return out;
 }
+
+// Host tables are compared byte by byte.
+static_assert(std::has_unique_object_representations_v<titan_host_api>);
 
 /// A plugin that this process has mapped, and what its entry gave to `host`.
 struct MappedImage {
@@ -115,10 +119,14 @@ LoadResult load_staged(const Inspection& inspection,
   auto plugin = make_plugin(
       inspection, level, negotiate(host, facts, *inspection.manifest));
   keep_for_ever(plugin);
+  // One at a time: two registries of a process may meet here.
+  static std::mutex mapping;
+  std::unique_lock lock(mapping);
   auto description =
       MappedImages::instance().find(inspection.sha256, plugin->host);
   if (description == nullptr)
     description = map_and_describe(inspection, staged, plugin->host);
+  lock.unlock();
   plugin->get_interface = description->get_interface;
 
   LoadResult out;

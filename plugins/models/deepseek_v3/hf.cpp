@@ -124,6 +124,13 @@ void check_exportable(const DeepseekConfig& c) {
   TITAN_USER_CHECK(c.is_v3() || !router.normalise,
                    "[model.moe.normalise] with softmax Hugging Face's weights "
                    "are not normalised: expected false, got true");
+  TITAN_USER_CHECK(c.is_v3() || c.rope.op != "titan.rope_cos_sin/1",
+                   "[model.rope.interleaved] with softmax Hugging Face's model "
+                   "turns neighbours: expected true, got false");
+  TITAN_USER_CHECK(c.is_v3() || c.num_mtp_layers == 0,
+                   "[model.mtp.num_layers] with softmax Hugging Face's folders "
+                   "have no such blocks: expected 0, got ",
+                   c.num_mtp_layers);
   TITAN_USER_CHECK(c.latent_norm_eps() == 1e-6,
                    "[model.latent_norm_eps] Hugging Face's is fixed: expected "
                    "1e-6, got ",

@@ -6,26 +6,17 @@
 // head N(0, D^-1/2) cut at three deviations.
 #include "plugins/models/deepseek_v3/model.h"
 
-#include <cmath>
-
 #include "plugins/models/layers/decoder.hpp"
+#include "plugins/models/layers/start.hpp"
 
 namespace titan::deepseek_v3 {
 namespace {
 
 using Block = layers::PreNormBlock<layers::LatentAttention>;
 
-constexpr Init kLinearInit = init::trunc_normal(0.02);
-
-Init depth_init(int64_t layer) {
-  return init::trunc_normal(0.02 /
-                            std::sqrt(2.0 * static_cast<double>(layer + 1)));
-}
-
-Init head_init(int64_t dim) {
-  const double std = 1 / std::sqrt(static_cast<double>(dim));
-  return init::trunc_normal(std, -3 * std, 3 * std);
-}
+using layers::depth_init;
+using layers::head_init;
+using layers::kLinearInit;
 
 Block::Config block_of(const DeepseekConfig& c, int64_t layer) {
   const Init out = depth_init(layer);

@@ -193,6 +193,11 @@ void check_positions(const GptConfig& c) {
                    "[model.positions.offset] is of a table of positions: "
                    "expected 0 without kind learned, got ",
                    c.position_offset);
+  const bool turns = c.positions == Positions::kRope || c.latent.has_value();
+  TITAN_USER_CHECK(turns || c.rope.scaling == "none",
+                   "[model.rope.scaling.type] nothing turns without "
+                   "positions.kind rope: expected none, got ",
+                   c.rope.scaling);
   if (c.positions != Positions::kRope || c.latent) return;
   TITAN_USER_CHECK(c.rope.rotary_dim > 0 && c.rope.rotary_dim % 2 == 0,
                    "[model.rope.fraction] rotary embedding turns pairs of "

@@ -156,8 +156,7 @@ bool is_free(const std::string& path, const Json& layout) {
     return !has_rope || layout.at("rope").has("fraction");
   if (path == "rope.sliding_theta") return !has_rope;
   return path.starts_with("init.") || path.starts_with("hf.") ||
-         path.starts_with("rope.") || path == "moe.load_balance_coeff" ||
-         path == "moe.balance_loss_coeff";
+         path.starts_with("rope.") || path == "moe.balance_loss_coeff";
 }
 
 /// A network that config.json of this layout cannot describe must not be
@@ -187,6 +186,8 @@ Json resolved(const GptConfig& c) {
   out["num_kv_heads"] = c.num_kv_heads;
   out["head_dim"] = c.head_dim;
   out["hidden_dim"] = c.hidden_dim;
+  if (find_path(out, "attention.scale_dim")->is_null())
+    set_path(out, "attention.scale_dim", c.head_dim);
   Json types = Json::array();
   for (const int64_t window : c.windows)
     types.push_back(window > 0 ? "sliding_attention" : "full_attention");

@@ -68,6 +68,22 @@ void read_how(const std::string& how, int64_t num_heads, KeyRule& rule) {
                    '"');
 }
 
+/// The numbers that a pattern leaves open, by their letters.
+std::string open_numbers(const std::string& pattern) {
+  std::string letters;
+  for (size_t at = pattern.find_first_of("{}"); at != std::string::npos;
+       at = pattern.find_first_of("{}", at + 3)) {
+    const std::string field = pattern.substr(at, 3);
+    TITAN_USER_CHECK(field == "{i}" || field == "{e}",
+                     "[model.hf.keys] ",
+                     pattern,
+                     ": expected {i} for a number, {e} for an expert's, got ",
+                     field);
+    letters += field[1];
+  }
+  return letters;
+}
+
 void add_rule(Keys& keys,
               const std::string& ours,
               const std::string& theirs,
@@ -76,6 +92,14 @@ void add_rule(Keys& keys,
   std::string name, how;
   std::getline(parts, name, '|');
   name = trimmed(name);
+  const std::string numbers = open_numbers(ours);
+  std::string their_numbers = open_numbers(name);
+  std::erase(their_numbers, 'e');
+  TITAN_USER_CHECK(numbers == their_numbers,
+                   "[model.hf.keys] ",
+                   ours,
+                   ": expected {i} on both sides or on none, got ",
+                   name);
   KeyRule rule{.native = ours, .hf = name};
   if (name.find("{e}") != std::string::npos) rule.transform = TITAN_KEY_STACK;
   while (std::getline(parts, how, '|')) read_how(trimmed(how), num_heads, rule);

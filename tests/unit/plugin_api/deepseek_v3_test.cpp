@@ -212,6 +212,20 @@ TEST_CASE("deepseek refuses what its network does not do", "[unit]") {
   CHECK_THROWS_WITH(
       Model(with(kTiny, R"("latent_norm_eps":1e-5)")).to_hf(),
       Catch::Contains("[model.latent_norm_eps] Hugging Face's is fixed"));
+  // What V2's folders cannot say.
+  const std::string softmax =
+      R"({"dim":8,"num_layers":2,"num_dense_layers":1,"num_heads":2,)"
+      R"("kv_lora_rank":4,"q_lora_rank":0,"qk_nope_head_dim":4,)"
+      R"("qk_rope_head_dim":2,"v_head_dim":4,"hidden_dim":16,"vocab_size":32,)"
+      R"("moe":{"score":"softmax","normalise":false,"num_groups":1,)"
+      R"("num_limited_groups":1,"num_experts":4,"top_k":2,"hidden_dim":4}})";
+  const auto unsaid = [&](const std::string& more, const std::string& text) {
+    INFO(more);
+    CHECK_THROWS_WITH(Model(with(softmax, more)).to_hf(),
+                      Catch::Contains(text));
+  };
+  unsaid(R"("rope":{"interleaved":false})", "[model.rope.interleaved]");
+  unsaid(R"("mtp":{"num_layers":1})", "[model.mtp.num_layers]");
 }
 
 }  // namespace deepseek_v3_test

@@ -160,6 +160,34 @@ TEST_CASE("gpt refuses options that contradict each other", "[unit]") {
                  Contains("got \"turned\""));
   CHECK_THAT(refusal(R"("hf":{"keys":{"norm.weight":"n | part 3 of 3"}})"),
              Contains("[model.hf.keys] norm.weight"));
+  for (const char* theirs : {"n.{i", "n.{j}", "n.{i}"}) {
+    INFO(theirs);
+    CHECK_THAT(refusal(R"("hf":{"keys":{"norm.weight":")" +
+                       std::string(theirs) + R"("}})"),
+               Contains("[model.hf.keys] n") && Contains("expected {i}"));
+  }
+  CHECK_THAT(refusal(R"("positions":{"kind":"learned"},"rope":{"scaling":)"
+                     R"({"type":"yarn","factor":8}})"),
+             Contains("[model.rope.scaling.type] nothing turns without"));
+  CHECK_THAT(refusal(R"("rope":{"scaling":{"attention_factor":5}})"),
+             Contains("[model.rope.scaling.attention_factor] is yarn's"));
+  CHECK_THROWS_WITH(
+      Model(R"({"dim":8,"num_layers":2,"num_heads":2,"vocab_size":32,)"
+            R"("max_position":16,"moe":{"num_experts":4,)"
+            R"("load_balance_coeff":0.1},"hf":{"layout":"mixtral"}})"),
+      Contains("[model.moe.load_balance_coeff] hf.layout mixtral"));
+}
+
+TEST_CASE("gpt's export says what null stands for", "[unit]") {
+  const Model model(
+      with(kTiny,
+           R"("norm":{"place":"both","unit_offset":true},)"
+           R"("embedding":{"times_sqrt_dim":true},"tie_embeddings":true,)"
+           R"("feed_forward":{"activation":"gelu_tanh"},)"
+           R"("hf":{"layout":"gemma2"})"));
+  const Json config = Json::parse(model.to_hf());
+  CHECK(config.at("head_dim").i64() == 4);
+  CHECK(config.at("query_pre_attn_scalar").i64() == 4);
 }
 
 TEST_CASE("gpt's config.json must be of a network that it has", "[unit]") {
