@@ -298,6 +298,7 @@ void log_trained(const module::ModuleTree& tree) {
 // What only runs after the last step must not fail there.
 void check_end(const RunSettings& settings, const Training& training) {
   if (settings.exports_adapter) adapter_keys(*training.model);
+  if (settings.exports_hf) training.model->config_to_hf();
   const dist::Mesh& mesh = training.mesh;
   if (mesh.size("pp") == 1) return;
   TITAN_USER_CHECK(!settings.exports_adapter,

@@ -66,6 +66,22 @@ TEST_CASE("a value out of range is named with what was expected",
                 {"training.tokens_per_step", "32"});
 }
 
+TEST_CASE("a network that no export can say is refused before the first step",
+          "[integration]") {
+  const TinyRun run;
+  const Settings settings = {
+      "model=null",
+      "model={use: titan.deepseek_v3, config: {dim: 16, num_layers: 1, "
+      "num_dense_layers: 1, num_heads: 1, q_lora_rank: 0, kv_lora_rank: 4, "
+      "qk_nope_head_dim: 4, qk_rope_head_dim: 2, v_head_dim: 4, hidden_dim: "
+      "16, "
+      "vocab_size: 260, max_position: 64, latent_norm_eps: 1e-5}}",
+      "checkpoint.export_hf=true"};
+  check_refused(run,
+                run.train(settings),
+                {"[model.latent_norm_eps] Hugging Face's is fixed"});
+}
+
 TEST_CASE("data that cannot be read is named", "[integration]") {
   const TinyRun run;
   check_refused(run,
