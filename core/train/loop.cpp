@@ -14,6 +14,7 @@
 #include "core/observe/profiler.h"
 #include "core/observe/signals.h"
 #include "core/observe/spans.h"
+#include "core/train/adapter.h"
 #include "core/train/data_log.h"
 #include "core/train/export_hf.h"
 #include "core/train/first_values.h"
