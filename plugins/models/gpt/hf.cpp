@@ -47,7 +47,7 @@ void set_path(Json& root, std::string_view path, const Json& value) {
 template <typename Visit>
 void each_option(const Json& root, const std::string& path, Visit visit) {
   for (const auto& [key, value] : root.members()) {
-    const std::string at = path.empty() ? key : path + '.' + key;
+    const std::string at = path.empty() ? key : text(path, '.', key);
     if (value.is_object() && at != "hf.keys")
       each_option(value, at, visit);
     else
