@@ -25,6 +25,7 @@ import transformers
 from safetensors.torch import save_file
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import golden_cases  # noqa: E402
 import make_golden  # noqa: E402
 
 LENGTH = 24
@@ -40,7 +41,7 @@ def ids_of(config, length=LENGTH):
 
 def write_case(folder, dtype, tied):
     config = transformers.LlamaConfig(
-        **make_golden.llama(hidden_size=16, intermediate_size=24,
+        **golden_cases.llama(hidden_size=16, intermediate_size=24,
                             tie_word_embeddings=tied))
     config._attn_implementation = "eager"
     model = transformers.LlamaForCausalLM(config)
