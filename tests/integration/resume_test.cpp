@@ -37,18 +37,18 @@ void check_resumes_bit_identically(
 
 TEST_CASE("a resumed run is bit-identical to an uninterrupted one",
           "[integration]") {
-  CHECK(check_resumes_bit_identically({}) == 40);
+  check_resumes_bit_identically({});
 }
 
 TEST_CASE("resume is bit-identical in bf16", "[integration]") {
-  CHECK(check_resumes_bit_identically({"precision=bf16"}) == 40);
+  check_resumes_bit_identically({"precision=bf16"});
 }
 
 TEST_CASE(
     "resume is bit-identical with accumulation, documents shuffled over "
     "epochs, and validation",
     "[integration]") {
-  CHECK(check_resumes_bit_identically({"training.tokens_per_step=96",
+  check_resumes_bit_identically({"training.tokens_per_step=96",
                                  "data.use=jsonl",
                                  "data.files=[\"${recipe_dir}/lines.jsonl\"]",
                                  "data.epochs=3",
@@ -56,36 +56,36 @@ TEST_CASE(
                                  "validation.interval=4",
                                  "validation.at_end=true",
                                  "generate.at_end=true",
-                                 "generate.max_tokens=8"}) == 40);
+                                 "generate.max_tokens=8"});
 }
 
 TEST_CASE("resume is bit-identical for two sharded ranks", "[integration]") {
-  CHECK(check_resumes_bit_identically({"parallel.dp_shard=2"}, {"--sim-ranks", "2"}) == 40);
+  check_resumes_bit_identically({"parallel.dp_shard=2"}, {"--sim-ranks", "2"});
 }
 
 TEST_CASE("resume is bit-identical with frozen layers and averaged weights",
           "[integration]") {
-  CHECK(check_resumes_bit_identically(
+  check_resumes_bit_identically(
       {"optimizer.groups=[{match: tok_embeddings.*, frozen: true}]",
        "ema={decay: 0.9, start: 2, every: 2, validate: true}",
        "data.validation_fraction=0.1",
        "validation.interval=3",
-       "validation.at_end=true"}) == 40);
+       "validation.at_end=true"});
 }
 
 TEST_CASE("a Qwen3 with a window resumes bit-identically and generates",
           "[integration]") {
-  CHECK(check_resumes_bit_identically({"model.use=titan.qwen3",
+  check_resumes_bit_identically({"model.use=titan.qwen3",
                                  "model.config.head_dim=12",
                                  "model.config.tie_embeddings=true",
                                  "model.config.sliding_window=5",
                                  "model.config.sliding_layers=[1]",
                                  "generate.at_end=true",
-                                 "generate.max_tokens=24"}) == 40);
+                                 "generate.max_tokens=24"});
 }
 
 TEST_CASE("a Qwen3.5 resumes bit-identically and generates", "[integration]") {
-  CHECK(check_resumes_bit_identically(
+  check_resumes_bit_identically(
       {"model.use=titan.qwen3_5",
        "model.config.head_dim=16",
        "model.config.full_attention_layers=[1]",
@@ -94,24 +94,24 @@ TEST_CASE("a Qwen3.5 resumes bit-identically and generates", "[integration]") {
        "model.config.moe={num_experts: 6, top_k: 2, hidden_dim: 24, "
        "shared_hidden_dim: 16, load_balance_coeff: 0.01}",
        "generate.at_end=true",
-       "generate.max_tokens=24"}) == 40);
+       "generate.max_tokens=24"});
 }
 
 // The bias of the experts' choice is state of the run.
 TEST_CASE("a Qwen3 with experts resumes bit-identically and generates",
           "[integration]") {
-  CHECK(check_resumes_bit_identically(
+  check_resumes_bit_identically(
       {"model.use=titan.qwen3",
        "model.config.head_dim=12",
        "model.config.moe={num_experts: 6, top_k: 2, hidden_dim: 24, "
        "sparse_step: 2, load_balance_coeff: 0.01}",
        "generate.at_end=true",
-       "generate.max_tokens=24"}) == 40);
+       "generate.max_tokens=24"});
 }
 
 TEST_CASE("a GPT-2 by options resumes bit-identically and generates",
           "[integration]") {
-  CHECK(check_resumes_bit_identically(
+  check_resumes_bit_identically(
       {"model.use=titan.gpt",
        "model.config.norm={kind: layer, bias: true}",
        "model.config.positions.kind=learned",
@@ -120,12 +120,12 @@ TEST_CASE("a GPT-2 by options resumes bit-identically and generates",
        "model.config.feed_forward={activation: gelu_tanh, gated: false}",
        "model.config.bias={qkv: true, output: true, feed_forward: true}",
        "generate.at_end=true",
-       "generate.max_tokens=24"}) == 40);
+       "generate.max_tokens=24"});
 }
 
 TEST_CASE("a Gemma 2 by options resumes bit-identically and generates",
           "[integration]") {
-  CHECK(check_resumes_bit_identically(
+  check_resumes_bit_identically(
       {"model.use=titan.gpt",
        "model.config.norm={place: both, unit_offset: true}",
        "model.config.attention={logit_cap: 5, window: 6, layer_types: "
@@ -133,14 +133,14 @@ TEST_CASE("a Gemma 2 by options resumes bit-identically and generates",
        "model.config.logits.cap=8",
        "precision=bf16",
        "generate.at_end=true",
-       "generate.max_tokens=24"}) == 40);
+       "generate.max_tokens=24"});
 }
 
 // Latent attention, a bias that moves while a loss balances too, and a block
 // that predicts one token further.
 TEST_CASE("a DeepSeek-V3 resumes bit-identically and generates",
           "[integration]") {
-  CHECK(check_resumes_bit_identically(
+  check_resumes_bit_identically(
       {"model=null",
        "model={use: titan.deepseek_v3, config: {dim: 32, num_layers: 2, "
        "num_dense_layers: 1, num_heads: 2, q_lora_rank: 12, kv_lora_rank: 8, "
@@ -150,5 +150,5 @@ TEST_CASE("a DeepSeek-V3 resumes bit-identically and generates",
        "num_limited_groups: 2, load_balance_coeff: 0.01, "
        "balance_loss_coeff: 0.01}, mtp: {num_layers: 1}}}",
        "generate.at_end=true",
-       "generate.max_tokens=24"}) == 40);
+       "generate.max_tokens=24"});
 }

@@ -30,18 +30,18 @@ Settings with(Settings settings, const Settings& more) {
 }  // namespace
 
 TEST_CASE("a run on Parquet files goes on in the same bits", "[integration]") {
-  CHECK(check_resumes_bit_identically(data_of(fixture("pages"))) == 40);
+  check_resumes_bit_identically(data_of(fixture("pages")));
 }
 
 TEST_CASE("Parquet files give 1, 2 and 4 data ranks in turn the same samples",
           "[integration]") {
-  CHECK(check_ranks_in_turn(data_of(fixture("pages"))) == 40);
-  CHECK(check_ranks_in_turn(
+  check_ranks_in_turn(data_of(fixture("pages")));
+  check_ranks_in_turn(
       {"data.sources=[{use: titan.parquet, files: [" + fixture("layouts") +
            "], config: {text: string_view}}, {use: jsonl, files: "
            "[\"${recipe_dir}/lines.jsonl\"]}]",
        "data.files=null",
-       "data.packing=best_fit"}) == 40);
+       "data.packing=best_fit"});
 }
 
 TEST_CASE("a null in a Parquet column follows on_bad_line", "[integration]") {
