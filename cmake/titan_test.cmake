@@ -29,6 +29,15 @@ titan_add_test_headers(titan_plain_test_headers
   HEADERS <algorithm> <filesystem> <fstream> <functional> <map> <memory>
     <optional> <sstream> <string> <vector>)
 
+# GCC 12's leak check takes the word before a thread-local block of a plugin for
+# glibc's header of it when the block begins 16 bytes into a page, and reads where
+# that points (sanitizer_tls_get_addr.cpp). Unwatched, such blocks are still roots:
+# the dynamic linker allocates them, and what it allocates is never a leak.
+set(titan_test_environment "")
+if(TITAN_SANITIZE MATCHES address)
+  set(titan_test_environment ENVIRONMENT ASAN_OPTIONS=intercept_tls_get_addr=0)
+endif()
+
 function(titan_add_test name)
   cmake_parse_arguments(ARG "" "LABEL" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT ARG_SOURCES)
@@ -43,5 +52,5 @@ function(titan_add_test name)
   titan_compile_together(${name})
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL}
-    SKIP_REGULAR_EXPRESSION "SKIPPED:")
+    SKIP_REGULAR_EXPRESSION "SKIPPED:" ${titan_test_environment})
 endfunction()
