@@ -65,6 +65,7 @@ DeepseekConfig::DeepseekConfig(const Config& config)
   num_kv_heads = num_heads;
   head_dim = attention.turned_dim;
 
+  layers::check_scaling_readers(config, kConfigSchema);
   layers::check_rope_scaling(rope);
   layers::check_router(moe.router);
   TITAN_USER_CHECK(attention.turned_dim % 2 == 0,

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plugins/models/gpt/schema.h"
+
 namespace titan::gpt {
 namespace {
 
@@ -37,19 +39,11 @@ layers::DecoderConfig read_sizes(const Config& config) {
 }
 
 layers::NormConfig read_norm(const Config& config) {
-  const layers::NormConfig out{
-      .eps = config.f64("norm.eps"),
-      .is_layer_norm = config.str("norm.kind") == "layer",
-      .has_weight = config.flag("norm.weight"),
-      .has_bias = config.flag("norm.bias"),
-      .offset = config.flag("norm.unit_offset") ? 1 : 0};
-  TITAN_USER_CHECK(out.is_layer_norm || !out.has_bias,
-                   "[model.norm.bias] only layer norm has one: expected false "
-                   "with kind rms, got true");
-  TITAN_USER_CHECK(!out.is_layer_norm || out.offset == 0,
-                   "[model.norm.unit_offset] is RMSNorm's: expected false with "
-                   "kind layer, got true");
-  return out;
+  return {.eps = config.f64("norm.eps"),
+          .is_layer_norm = config.str("norm.kind") == "layer",
+          .has_weight = config.flag("norm.weight"),
+          .has_bias = config.flag("norm.bias"),
+          .offset = config.flag("norm.unit_offset") ? 1 : 0};
 }
 
 NormPlace read_place(const std::string& name) {
@@ -92,14 +86,6 @@ layers::RopeConfig on_turned_dims(layers::RopeConfig rope) {
   return rope;
 }
 
-void check_without_latent(bool is_default, const char* option) {
-  TITAN_USER_CHECK(is_default,
-                   "[model.",
-                   option,
-                   "] latent attention does not have it: expected its default "
-                   "with latent.kv_dim, got another value");
-}
-
 std::optional<layers::LatentAttentionConfig> read_latent(
     const Config& config,
     const layers::DecoderConfig& c) {
@@ -118,16 +104,6 @@ std::optional<layers::LatentAttentionConfig> read_latent(
   if (kv_dim == 0) return std::nullopt;
   out.rope.rotary_dim = 0;
   out.scale = read_attention_scale(config, out.key_dim());
-  check_without_latent(!config.has("num_kv_heads"), "num_kv_heads");
-  check_without_latent(!config.has("head_dim"), "head_dim");
-  check_without_latent(!config.has("attention.window"), "attention.window");
-  check_without_latent(config.f64("attention.logit_cap") == 0,
-                       "attention.logit_cap");
-  check_without_latent(config.str("attention.qk_norm") == "none",
-                       "attention.qk_norm");
-  check_without_latent(config.f64("rope.fraction") == 1, "rope.fraction");
-  check_without_latent(config.str("positions.kind") == "rope",
-                       "positions.kind");
   TITAN_USER_CHECK(config.flag("bias.qkv") == config.flag("bias.output"),
                    "[model.bias.output] latent attention has all biases or "
                    "none: expected that of bias.qkv, got another");
@@ -168,6 +144,7 @@ layers::MoeConfig read_moe(const Config& config, int64_t dim) {
                 .score = config.str("moe.score"),
                 .num_groups = config.i64("moe.num_groups"),
                 .num_limited_groups = config.i64("moe.num_limited_groups"),
+                .group_top = config.i64("moe.group_top"),
                 .normalise = config.flag("moe.normalise"),
                 .scale = config.f64("moe.scale"),
                 .has_gate_bias = config.flag("moe.gate_bias")};
@@ -176,7 +153,7 @@ layers::MoeConfig read_moe(const Config& config, int64_t dim) {
   out.balance_loss_coeff = config.f64("moe.balance_loss_coeff");
   if (config.has("moe.load_balance_coeff"))
     out.load_balance_coeff = config.f64("moe.load_balance_coeff");
-  layers::check_router(out.router);
+  if (out.router.num_experts > 0) layers::check_router(out.router);
   return out;
 }
 
@@ -188,16 +165,7 @@ std::vector<bool> read_experts(const Config& config, int64_t num_layers) {
   return out;
 }
 
-void check_positions(const GptConfig& c) {
-  TITAN_USER_CHECK(c.positions == Positions::kLearned || c.position_offset == 0,
-                   "[model.positions.offset] is of a table of positions: "
-                   "expected 0 without kind learned, got ",
-                   c.position_offset);
-  const bool turns = c.positions == Positions::kRope || c.latent.has_value();
-  TITAN_USER_CHECK(turns || c.rope.scaling == "none",
-                   "[model.rope.scaling.type] nothing turns without "
-                   "positions.kind rope: expected none, got ",
-                   c.rope.scaling);
+void check_rotary_dim(const GptConfig& c) {
   if (c.positions != Positions::kRope || c.latent) return;
   TITAN_USER_CHECK(c.rope.rotary_dim > 0 && c.rope.rotary_dim % 2 == 0,
                    "[model.rope.fraction] rotary embedding turns pairs of "
@@ -246,9 +214,10 @@ GptConfig::GptConfig(const Config& config)
     init_depth_std /= std::sqrt(2.0 * static_cast<double>(num_layers));
   if (positions == Positions::kRope && rope.rotary_dim != head_dim)
     rope = on_turned_dims(rope);
+  layers::check_readers(json, kConfigSchema, readers_of(*this, config));
   layers::check_heads(*this);
   layers::check_rope_scaling(rope);
-  check_positions(*this);
+  check_rotary_dim(*this);
 }
 
 }  // namespace titan::gpt

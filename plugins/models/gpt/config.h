@@ -10,6 +10,7 @@
 #include "plugins/models/layers/latent_attention.hpp"
 #include "plugins/models/layers/moe.hpp"
 #include "plugins/models/layers/norm.hpp"
+#include "plugins/models/layers/options.hpp"
 
 namespace titan::gpt {
 
@@ -44,5 +45,9 @@ struct GptConfig : layers::DecoderConfig {
   std::string layout;  // of names outside
   Json json;           // every option as given, for hf.cpp
 };
+
+/// Who reads which option of this model.
+std::vector<layers::Reader> readers_of(const GptConfig& c,
+                                       const Config& config);
 
 }  // namespace titan::gpt

@@ -6,9 +6,16 @@
 
 #include "plugins/models/gpt/layouts.h"
 #include "plugins/models/gpt/model.h"
+#include "plugins/models/layers/options.hpp"
 
 namespace titan::gpt {
 namespace {
+
+using layers::default_of;
+using layers::each_option;
+using layers::find_option;
+using layers::is_equal;
+using layers::set_option;
 
 constexpr std::string_view kOwnType = "titan_gpt";
 constexpr std::string_view kActivations = "feed_forward.activation";
@@ -24,41 +31,6 @@ constexpr std::pair<std::string_view, std::string_view> kActivationNames[] = {
     {"quick_gelu", "gelu_quick"},
     {"relu", "relu"},
     {"relu2", "relu_squared"}};
-
-// ---- options by path ----
-
-const Json* find_path(const Json& root, std::string_view path) {
-  const size_t dot = path.find('.');
-  const Json* const child = root.find(path.substr(0, dot));
-  if (child == nullptr || dot == std::string_view::npos) return child;
-  return find_path(*child, path.substr(dot + 1));
-}
-
-void set_path(Json& root, std::string_view path, const Json& value) {
-  const size_t dot = path.find('.');
-  Json& child = root[path.substr(0, dot)];
-  if (dot == std::string_view::npos)
-    child = value;
-  else
-    set_path(child, path.substr(dot + 1), value);
-}
-
-/// Calls visit(path, value) for each option that is no map.
-template <typename Visit>
-void each_option(const Json& root, const std::string& path, Visit visit) {
-  for (const auto& [key, value] : root.members()) {
-    const std::string at = path.empty() ? key : text(path, '.', key);
-    if (value.is_object() && at != "hf.keys")
-      each_option(value, at, visit);
-    else
-      visit(at, value);
-  }
-}
-
-bool is_equal(const Json& a, const Json& b) {
-  if (a.is_number() && b.is_number()) return a.f64() == b.f64();
-  return a == b;
-}
 
 // ---- config.json ----
 
@@ -137,17 +109,6 @@ Json rope_section(const Json& layout, const Json& hf) {
   return out;
 }
 
-/// Default of an option in our schema; null where there is none.
-Json default_of(const Json& schema, std::string_view path) {
-  const size_t dot = path.find('.');
-  const Json* const child = schema.at("properties").find(path.substr(0, dot));
-  if (child == nullptr) return {};
-  if (dot != std::string_view::npos)
-    return default_of(*child, path.substr(dot + 1));
-  const Json* const value = child->find("default");
-  return value == nullptr ? Json() : *value;
-}
-
 bool is_free(const std::string& path, const Json& layout) {
   if (layout.at("config").find(path) != nullptr) return true;
   const bool has_rope = layout.has("rope");
@@ -163,9 +124,9 @@ bool is_free(const std::string& path, const Json& layout) {
 /// written as one.
 void check_fits(const Json& layout, const std::string& name, const Json& all) {
   const Json schema = Json::parse(kConfigSchema);
-  each_option(all, "", [&](const std::string& path, const Json& value) {
+  const auto check = [&](const std::string& path, const Json& value) {
     if (is_free(path, layout)) return;
-    const Json* const fixed = find_path(layout.at("options"), path);
+    const Json* const fixed = find_option(layout.at("options"), path);
     const Json expected = fixed != nullptr ? *fixed : default_of(schema, path);
     TITAN_USER_CHECK(is_equal(value, expected),
                      "[model.",
@@ -177,7 +138,20 @@ void check_fits(const Json& layout, const std::string& name, const Json& all) {
                      ", got ",
                      value.dump(),
                      ". Set hf.layout to titan for another network.");
-  });
+  };
+  each_option(all, "", schema, check);
+  if (const Json* const least = layout.find("least"))
+    for (const auto& [path, number] : least->members())
+      TITAN_USER_CHECK(find_option(all, path)->i64() >= number.i64(),
+                       "[model.",
+                       path,
+                       "] hf.layout ",
+                       name,
+                       " is of a family that has them: expected at least ",
+                       number.i64(),
+                       ", got ",
+                       find_option(all, path)->i64(),
+                       ". Set hf.layout to titan for another network.");
 }
 
 /// The options with what null stands for, as config.json wants them.
@@ -186,12 +160,12 @@ Json resolved(const GptConfig& c) {
   out["num_kv_heads"] = c.num_kv_heads;
   out["head_dim"] = c.head_dim;
   out["hidden_dim"] = c.hidden_dim;
-  if (find_path(out, "attention.scale_dim")->is_null())
-    set_path(out, "attention.scale_dim", c.head_dim);
+  if (find_option(out, "attention.scale_dim")->is_null())
+    set_option(out, "attention.scale_dim", c.head_dim);
   Json types = Json::array();
   for (const int64_t window : c.windows)
     types.push_back(window > 0 ? "sliding_attention" : "full_attention");
-  set_path(out, "attention.layer_types", types);
+  set_option(out, "attention.layer_types", types);
   return out;
 }
 
@@ -214,10 +188,15 @@ Json Gpt::config_from_hf(const Json& hf) {
     if (theirs == nullptr) theirs = entry.otherwise();
     if (theirs == nullptr) continue;
     const Json ours = option_from_hf(path, entry, *theirs);
-    if (!ours.is_null()) set_path(out, path, ours);
+    if (!ours.is_null()) set_option(out, path, ours);
   }
+  // Published files name a window beside blocks that are all full.
+  const Json* const types = find_option(out, "attention.layer_types");
+  if (types != nullptr &&
+      types->dump().find("sliding_attention") == std::string::npos)
+    set_option(out, "attention.window", {});
   if (layout.has("rope")) out["rope"] = rope_section(layout, hf);
-  set_path(out, "hf.layout", type);
+  set_option(out, "hf.layout", type);
   return out;
 }
 
@@ -239,7 +218,7 @@ Json Gpt::config_to_hf() const {
         out[key] = value;
   for (const auto& [path, json] : layout.at("config").members()) {
     const Entry entry(json);
-    const Json theirs = option_to_hf(path, entry, *find_path(options, path));
+    const Json theirs = option_to_hf(path, entry, *find_option(options, path));
     TITAN_USER_CHECK(!out.has(entry.key()) || out.at(entry.key()) == theirs,
                      "[model.",
                      path,
@@ -254,7 +233,7 @@ Json Gpt::config_to_hf() const {
   layers::RopeConfig turned = config_.rope;
   turned.attention_factor *= turned.magnitude;  // one of them is 1
   Json rope = layers::rope_to_hf(turned);
-  const double fraction = find_path(options, "rope.fraction")->f64();
+  const double fraction = find_option(options, "rope.fraction")->f64();
   if (layout.at("rope").has("fraction")) {
     rope["partial_rotary_factor"] = fraction;
     out["rotary_pct"] = fraction;  // and what transformers 4 reads

@@ -87,7 +87,7 @@ constexpr std::string_view kMixtral = R"json({
   "moe.num_experts": ["num_local_experts", 8],
   "moe.top_k": ["num_experts_per_tok", 2],
   "moe.hidden_dim": ["intermediate_size", 14336]},
-"rope": {"theta": 1000000},
+"rope": {"theta": 1000000}, "least": {"moe.num_experts": 1},
 "require": {"hidden_act": "silu", "output_router_logits": false,
             "router_jitter_noise": 0.0},
 "keys": {

@@ -19,6 +19,7 @@ inline constexpr std::string_view kOwnLayout = "titan";
 ///  "options": {...}             options that the family fixes
 ///  "config": {"norm.eps": [key, otherwise, {text of theirs: ours}]}
 ///  "rope": {"theta": otherwise, "fraction": otherwise}, or none
+///  "least": {"moe.num_experts": 1}   may be absent
 ///  "require": {key: value}      of config.json, where it has the key
 ///  "write": {key: value}        what an export says besides; may be absent
 ///  "keys": {ours: theirs and how they lie there}, "ignore": [theirs]}

@@ -136,6 +136,8 @@ inline constexpr std::string_view kSchemaHead = R"json({
     "description": "Groups of neighbouring experts"},
   "num_limited_groups": {"type": "integer", "default": 1, "minimum": 1,
     "description": "Groups that a token may use"},
+  "group_top": {"type": "integer", "default": 2, "minimum": 1,
+    "description": "Experts whose scores make a group's worth"},
   "shared_hidden_dim": {"type": "integer", "default": 0, "minimum": 0,
     "description": "Hidden dimension of experts that every token uses; 0: none"},
   "shared_gate": {"type": "boolean", "default": false,

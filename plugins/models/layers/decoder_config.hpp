@@ -44,14 +44,6 @@ inline void check_heads(const DecoderConfig& c) {
 
 inline void check_rope_scaling(const RopeConfig& rope) {
   TITAN_USER_CHECK(
-      rope.scaling == "yarn" || rope.attention_factor * rope.magnitude == 1,
-      "[model.rope.scaling.attention_factor] is yarn's: expected null with "
-      "type ",
-      rope.scaling,
-      ", got ",
-      rope.attention_factor * rope.magnitude,
-      ". Set rope.scaling.type to yarn, or take it out");
-  TITAN_USER_CHECK(
       rope.scaling != "llama" || rope.high_freq_factor > rope.low_freq_factor,
       "[model.rope.scaling.high_freq_factor] must exceed low_freq_factor: "
       "expected more than ",

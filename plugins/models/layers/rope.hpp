@@ -5,8 +5,11 @@
 
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include <titan/sdk.hpp>
+
+#include "plugins/models/layers/options.hpp"
 
 namespace titan::layers {
 
@@ -49,6 +52,35 @@ inline RopeConfig read_rope(const Config& config) {
   else if (out.scaling == "yarn")
     out.attention_factor = yarn_magnitude(out.factor);
   return out;
+}
+
+/// The parts of rope.scaling, by its type.
+inline std::vector<Reader> scaling_readers(const std::string& type) {
+  const bool has_yarn = type == "yarn", has_llama = type == "llama";
+  constexpr auto kYarn = "without rope.scaling.type yarn";
+  constexpr auto kLlama = "without rope.scaling.type llama";
+  return {{"rope.scaling.factor", type != "none", "without rope.scaling.type"},
+          {"rope.scaling.original_max_position",
+           has_yarn || has_llama,
+           "without rope.scaling.type llama or yarn"},
+          {"rope.scaling.low_freq_factor", has_llama, kLlama},
+          {"rope.scaling.high_freq_factor", has_llama, kLlama},
+          {"rope.scaling.beta_fast", has_yarn, kYarn},
+          {"rope.scaling.beta_slow", has_yarn, kYarn},
+          {"rope.scaling.truncate", has_yarn, kYarn},
+          {"rope.scaling.attention_factor", has_yarn, kYarn},
+          {"rope.scaling.mscale", has_yarn, kYarn},
+          {"rope.scaling.mscale_all_dim", has_yarn, kYarn}};
+}
+
+/// Refuses parts of rope.scaling that its type does not read. `schema`: the
+/// family's.
+inline void check_scaling_readers(const Config& config,
+                                  std::string_view schema) {
+  Json options;
+  set_option(options, "rope.scaling", config.json("rope.scaling"));
+  check_readers(
+      options, schema, scaling_readers(config.str("rope.scaling.type")));
 }
 
 inline Op rope_op(const Build& b, const RopeConfig& c) {

@@ -54,7 +54,9 @@ inline constexpr std::string_view kConfigSchema =
 struct LlamaConfig : layers::DecoderConfig {
   explicit LlamaConfig(const Config& config)
       : DecoderConfig(layers::read_decoder(config)),
-        mlp_bias(config.flag("mlp_bias")) {}
+        mlp_bias(config.flag("mlp_bias")) {
+    layers::check_scaling_readers(config, kConfigSchema);
+  }
 
   bool mlp_bias;  // of w1, w2 and w3
 };

@@ -31,6 +31,8 @@ Qwen3Config::Qwen3Config(const Config& config)
       moe(read_moe(config, dim)),
       sparse_step(config.i64("moe.sparse_step")),
       is_dense_layer(
-          layers::read_blocks(config, "moe.dense_layers", num_layers)) {}
+          layers::read_blocks(config, "moe.dense_layers", num_layers)) {
+  layers::check_scaling_readers(config, kConfigSchema);
+}
 
 }  // namespace titan::qwen3

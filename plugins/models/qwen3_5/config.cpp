@@ -67,6 +67,8 @@ Qwen35Config::Qwen35Config(const Config& config)
     : DecoderConfig(read_common(config)),
       full_attention(read_full_attention(config, num_layers)),
       linear(read_linear(config)),
-      moe(read_moe(config, dim)) {}
+      moe(read_moe(config, dim)) {
+  layers::check_scaling_readers(config, kConfigSchema);
+}
 
 }  // namespace titan::qwen3_5

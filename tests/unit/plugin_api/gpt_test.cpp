@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What options make of the network, and the options that are refused.
+// What options make of the network; gpt_options_test.cpp has those that are
+// refused.
 #include <catch2/catch.hpp>
 
 #include "tests/unit/plugin_api/built_model.h"
@@ -122,62 +123,6 @@ TEST_CASE("gpt's windows follow the layer types over and over", "[unit]") {
                     Catch::Contains("[model.attention.window] block 0 slides"));
 }
 
-TEST_CASE("gpt refuses options that contradict each other", "[unit]") {
-  const auto refusal = [](const std::string& options) -> std::string {
-    try {
-      Model(with(kTiny, options));
-    } catch (const titan::UserError& error) {
-      return error.what();
-    }
-    return "none";
-  };
-  using Catch::Contains;
-  CHECK_THAT(refusal(R"("norm":{"bias":true})"),
-             Contains("[model.norm.bias] only layer norm has one"));
-  CHECK_THAT(refusal(R"("norm":{"kind":"layer","unit_offset":true})"),
-             Contains("[model.norm.unit_offset]"));
-  CHECK_THAT(refusal(R"("block":"parallel","norm":{"place":"post"})"),
-             Contains("[model.block] parallel blocks"));
-  CHECK_THAT(refusal(R"("positions":{"offset":2})"),
-             Contains("[model.positions.offset]"));
-  CHECK_THAT(refusal(R"("rope":{"fraction":0.3})"),
-             Contains("[model.rope.fraction]"));
-  CHECK_THAT(refusal(R"("num_kv_heads":3)"), Contains("[model.num_kv_heads]"));
-  CHECK_THAT(refusal(R"("moe":{"num_experts":1})"),
-             Contains("[model.moe.top_k]"));
-  const std::string latent = R"("latent":{"kv_dim":4,"turned_dim":2})";
-  CHECK(refusal(latent) == "none");
-  CHECK_THAT(refusal(latent + R"(,"attention":{"window":3})"),
-             Contains("[model.attention.window] latent attention"));
-  CHECK_THAT(refusal(latent + R"(,"positions":{"kind":"learned"})"),
-             Contains("[model.positions.kind] latent attention"));
-  CHECK_THAT(refusal(latent + R"(,"bias":{"qkv":true})"),
-             Contains("[model.bias.output] latent attention"));
-  CHECK_THAT(refusal(R"("hf":{"layout":"gpt2"})"),
-             Contains("hf.layout gpt2 does not have it: expected"));
-  CHECK_THAT(refusal(R"("hf":{"keys":{"norm.weight":"n | turned"}})"),
-             Contains("[model.hf.keys] norm.weight: expected \"transposed\"") &&
-                 Contains("got \"turned\""));
-  CHECK_THAT(refusal(R"("hf":{"keys":{"norm.weight":"n | part 3 of 3"}})"),
-             Contains("[model.hf.keys] norm.weight"));
-  for (const char* theirs : {"n.{i", "n.{j}", "n.{i}"}) {
-    INFO(theirs);
-    CHECK_THAT(refusal(R"("hf":{"keys":{"norm.weight":")" +
-                       std::string(theirs) + R"("}})"),
-               Contains("[model.hf.keys] n") && Contains("expected {i}"));
-  }
-  CHECK_THAT(refusal(R"("positions":{"kind":"learned"},"rope":{"scaling":)"
-                     R"({"type":"yarn","factor":8}})"),
-             Contains("[model.rope.scaling.type] nothing turns without"));
-  CHECK_THAT(refusal(R"("rope":{"scaling":{"attention_factor":5}})"),
-             Contains("[model.rope.scaling.attention_factor] is yarn's"));
-  CHECK_THROWS_WITH(
-      Model(R"({"dim":8,"num_layers":2,"num_heads":2,"vocab_size":32,)"
-            R"("max_position":16,"moe":{"num_experts":4,)"
-            R"("load_balance_coeff":0.1},"hf":{"layout":"mixtral"}})"),
-      Contains("[model.moe.load_balance_coeff] hf.layout mixtral"));
-}
-
 TEST_CASE("gpt's export says what null stands for", "[unit]") {
   const Model model(
       with(kTiny,
@@ -208,20 +153,14 @@ TEST_CASE("gpt's config.json must be of a network that it has", "[unit]") {
   CHECK(tiny.at("attention").at("logit_cap").i64() == 0);
   CHECK(tiny.at("logits").at("cap").f64() == 30);
   CHECK(tiny.at("head_dim").i64() == 256);
-}
-
-TEST_CASE("gpt's own names hold where no rule has another", "[unit]") {
-  const Model model(with(
-      kTiny,
-      R"("moe":{"num_experts":3,"shared_hidden_dim":4,"dense_layers":[1]})"));
-  model.check_key_rules();
-  CHECK(model.key_rules()
-            .at("layers.{i}.moe.routed_experts.inner_experts.w1_EFD")
-            .hf == "layers.{i}.moe.routed_experts.inner_experts.w1_EFD");
-  const Model named(
-      with(kTiny, R"("hf":{"keys":{"norm.weight":"model.norm.weight"}})"));
-  CHECK(named.key_rules().at("norm.weight").hf == "model.norm.weight");
-  CHECK(named.key_rules().at("lm_head.weight").hf == "lm_head.weight");
+  // A window that no block has stays outside.
+  const Json full = plugin().from_hf(
+      R"({"model_type":"gemma2","hidden_size":8,"num_hidden_layers":1,)"
+      R"("num_attention_heads":1,"intermediate_size":8,"vocab_size":4,)"
+      R"("num_key_value_heads":1,"sliding_window":7,)"
+      R"("layer_types":["full_attention"]})");
+  CHECK(full.at("attention").at("window").is_null());
+  CHECK_NOTHROW(Model(full.dump()));
 }
 
 }  // namespace gpt_test
