@@ -124,7 +124,8 @@ class Block : public Module<Block> {
                    layers::MoeInit{.gate = linear,
                                    .experts = {linear, depth, linear},
                                    .shared_linear = linear,
-                                   .shared_depth = linear});
+                                   .shared_depth = depth,
+                                   .shared_up = linear});
     else
       feed_forward_.emplace(
           b / "feed_forward",

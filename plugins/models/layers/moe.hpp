@@ -221,7 +221,8 @@ struct MoeInit {
   Init gate;
   ExpertsInit experts;
   Init shared_linear = {};  // w1, and the gate
-  Init shared_depth = {};   // w2 and w3
+  Init shared_depth = {};   // w2, and w3 where shared_up has nothing else
+  std::optional<Init> shared_up = std::nullopt;
 };
 
 /// Weights of one block, and those that a token meets.
@@ -265,7 +266,8 @@ class Moe : public Module<Moe> {
                                         .hidden_dim = c.shared_hidden_dim,
                                         .has_gate = c.has_shared_gate},
                       init.shared_linear,
-                      init.shared_depth);
+                      init.shared_depth,
+                      init.shared_up);
     if (c.load_balance_coeff)
       bias_E_.emplace(b / "expert_bias_E",
                       std::vector<int64_t>{c.router.num_experts},

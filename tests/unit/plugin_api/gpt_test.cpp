@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What options make of the network; gpt_options_test.cpp has those that are
 // refused.
+#include <cmath>
+
 #include <catch2/catch.hpp>
 
 #include "tests/unit/plugin_api/built_model.h"
@@ -161,6 +163,41 @@ TEST_CASE("gpt's config.json must be of a network that it has", "[unit]") {
       R"("layer_types":["full_attention"]})");
   CHECK(full.at("attention").at("window").is_null());
   CHECK_NOTHROW(Model(full.dump()));
+}
+
+TEST_CASE("what adds to the residual starts smaller by the depth", "[unit]") {
+  const auto std_of = [](const symbolic::BuiltModel& model,
+                         const std::string& name) {
+    return model.tree.parameter("layers.1." + name).spec.std;
+  };
+  const Model gpt(with(
+      kTiny,
+      R"("moe":{"num_experts":4,"shared_hidden_dim":8,"dense_layers":[0]})"));
+  const double depth = 0.02 / std::sqrt(2.0 * 2);
+  for (const char* name : {"attention.wo.weight",
+                           "moe.routed_experts.inner_experts.w2_EDF",
+                           "moe.shared_experts.w2.weight"})
+    CHECK(std_of(gpt, name) == Approx(depth));
+  for (const char* name : {"moe.routed_experts.inner_experts.w1_EFD",
+                           "moe.shared_experts.w1.weight",
+                           "moe.shared_experts.w3.weight"})
+    CHECK(std_of(gpt, name) == 0.02);
+  CHECK(gpt.tree.parameter("layers.0.feed_forward.w2.weight").spec.std ==
+        Approx(depth));
+
+  const symbolic::ModelPlugin deepseek("plugins/libtitan_deepseek_v3.so");
+  const symbolic::ModelPlugin qwen("plugins/libtitan_qwen3_5.so");
+  const symbolic::BuiltModel v3(
+      deepseek,
+      R"({"dim":8,"num_layers":2,"num_dense_layers":1,"vocab_size":8})");
+  const symbolic::BuiltModel q3(
+      qwen,
+      R"({"dim":8,"num_layers":4,"full_attention_layers":[1],)"
+      R"("vocab_size":8,"moe":{"num_experts":8}})");
+  for (const symbolic::BuiltModel* model : {&v3, &q3})
+    CHECK(std_of(*model, "moe.shared_experts.w2.weight") ==
+          Approx(std_of(*model, "moe.routed_experts.inner_experts.w2_EDF")));
+  CHECK(std_of(v3, "moe.shared_experts.w2.weight") == Approx(depth));
 }
 
 }  // namespace gpt_test
