@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <set>
 
 #include <titan/error.h>
@@ -25,6 +26,22 @@ void check_name(const Module& parent, std::string_view name) {
                    "] name of a child: expected a non-empty name, got '",
                    name,
                    "'");
+}
+
+// Counts up to here are exact as double too, and bytes and FLOPs of so many
+// elements fit 64 bits.
+constexpr int64_t kMaxElements = int64_t{1} << 53;
+
+// The product of a shape; nothing where it exceeds `limit`.
+std::optional<int64_t> elements_within(const std::vector<int64_t>& shape,
+                                       int64_t limit) {
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
+  int64_t count = 1;
+  for (const int64_t extent : shape) {
+    if (extent > limit / count) return std::nullopt;
+    count *= extent;
+  }
+  return count;
 }
 
 }  // namespace
@@ -135,6 +152,19 @@ Parameter& ModuleTree::add_parameter(Module& owner,
                      parameter->fqn,
                      "] shape: expected non-negative extents, got ",
                      parameter->shape);
+  const auto count =
+      elements_within(parameter->shape, kMaxElements - num_elements_);
+  TITAN_USER_CHECK(count.has_value(),
+                   "[model.config] sizes: expected a model of at most ",
+                   kMaxElements,
+                   " parameters, got ",
+                   num_elements_,
+                   " and then ",
+                   parameter->fqn,
+                   " of shape ",
+                   parameter->shape,
+                   ". Lower the sizes that make it.");
+  num_elements_ += *count;
   TITAN_USER_CHECK(find_parameter(parameter->fqn) == nullptr,
                    "[model ",
                    parameter->fqn,

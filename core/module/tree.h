@@ -188,6 +188,7 @@ class ModuleTree {
  private:
   std::vector<std::unique_ptr<Module>> modules_;
   std::vector<std::unique_ptr<Parameter>> parameters_;
+  int64_t num_elements_ = 0;  // of all that were added
   std::vector<std::unique_ptr<Buffer>> buffers_;
   std::vector<std::unique_ptr<Sequence>> sequences_;
   Output output_;

@@ -11,21 +11,21 @@ namespace titan::gpt {
 
 inline constexpr std::string_view kSchemaHead = R"json({
 "type": "object", "additionalProperties": false, "properties": {
-"dim": {"type": "integer", "default": 768, "minimum": 1,
+"dim": {"type": "integer", "default": 768, "minimum": 1, "maximum": 1e9,
   "description": "Model dimension"},
-"num_layers": {"type": "integer", "default": 12, "minimum": 1,
+"num_layers": {"type": "integer", "default": 12, "minimum": 1, "maximum": 1e4,
   "description": "Number of blocks"},
-"num_heads": {"type": "integer", "default": 12, "minimum": 1,
+"num_heads": {"type": "integer", "default": 12, "minimum": 1, "maximum": 1e9,
   "description": "Query heads"},
-"num_kv_heads": {"type": ["integer", "null"], "default": null, "minimum": 1,
+"num_kv_heads": {"type": ["integer", "null"], "default": null, "minimum": 1, "maximum": 1e9,
   "description": "Key/value heads; divides num_heads; null = num_heads"},
-"head_dim": {"type": ["integer", "null"], "default": null, "minimum": 1,
+"head_dim": {"type": ["integer", "null"], "default": null, "minimum": 1, "maximum": 1e9,
   "description": "Head dimension; null = dim / num_heads"},
-"hidden_dim": {"type": ["integer", "null"], "default": null, "minimum": 1,
+"hidden_dim": {"type": ["integer", "null"], "default": null, "minimum": 1, "maximum": 1e9,
   "description": "Hidden dimension of a dense feed-forward; null = 4 dim"},
-"vocab_size": {"type": "integer", "default": 50257, "minimum": 1,
+"vocab_size": {"type": "integer", "default": 50257, "minimum": 1, "maximum": 1e9,
   "description": "Rows of the token embedding"},
-"max_position": {"type": "integer", "default": 1024, "minimum": 1,
+"max_position": {"type": "integer", "default": 1024, "minimum": 1, "maximum": 1e9,
   "description": "Positions the model was made for; learned: rows of the table"},
 "tie_embeddings": {"type": "boolean", "default": false,
   "description": "The head uses the token embedding's weight"},
@@ -50,7 +50,7 @@ inline constexpr std::string_view kSchemaHead = R"json({
   "kind": {"type": "string", "default": "rope",
     "enum": ["rope", "learned", "none"],
     "description": "How attention knows the order of tokens"},
-  "offset": {"type": "integer", "default": 0, "minimum": 0,
+  "offset": {"type": "integer", "default": 0, "minimum": 0, "maximum": 1e9,
     "description": "learned: the table's row of position 0 (OPT: 2)"}
 }},
 "embedding": {"type": "object", "additionalProperties": false, "properties": {
@@ -67,14 +67,14 @@ inline constexpr std::string_view kSchemaHead = R"json({
 "attention": {"type": "object", "additionalProperties": false, "properties": {
   "scale": {"type": ["number", "null"], "default": null, "exclusiveMinimum": 0,
     "description": "Factor of the scores; null = scale_dim ^ -0.5"},
-  "scale_dim": {"type": ["integer", "null"], "default": null, "minimum": 1,
+  "scale_dim": {"type": ["integer", "null"], "default": null, "minimum": 1, "maximum": 1e9,
     "description": "Dims that the scores are scaled for; null = head_dim"},
   "logit_cap": {"type": "number", "default": 0, "minimum": 0,
     "description": "Scores become cap * tanh(scores / cap); 0 = none"},
   "qk_norm": {"type": "string", "default": "none",
     "enum": ["none", "head", "width"],
     "description": "Norm of q and k: none, of each head, of all heads at once"},
-  "window": {"type": ["integer", "null"], "default": null, "minimum": 1,
+  "window": {"type": ["integer", "null"], "default": null, "minimum": 1, "maximum": 1e9,
     "description": "Tokens that sliding attention sees, oneself too"},
   "layer_types": {"type": "array", "default": [],
     "items": {"type": "string",
@@ -82,15 +82,15 @@ inline constexpr std::string_view kSchemaHead = R"json({
     "description": "Of the blocks, from the first on and over again; []: all slide where there is a window"}
 }},
 "latent": {"type": "object", "additionalProperties": false, "properties": {
-  "kv_dim": {"type": "integer", "default": 0, "minimum": 0,
+  "kv_dim": {"type": "integer", "default": 0, "minimum": 0, "maximum": 1e9,
     "description": "Latent dims that keys and values come from (DeepSeek); 0: attention without latents"},
-  "q_dim": {"type": "integer", "default": 0, "minimum": 0,
+  "q_dim": {"type": "integer", "default": 0, "minimum": 0, "maximum": 1e9,
     "description": "Latent dims of the queries; 0: one matrix makes them"},
-  "plain_dim": {"type": "integer", "default": 128, "minimum": 1,
+  "plain_dim": {"type": "integer", "default": 128, "minimum": 1, "maximum": 1e9,
     "description": "Dims of a query and a key that know no position"},
-  "turned_dim": {"type": "integer", "default": 64, "minimum": 2,
+  "turned_dim": {"type": "integer", "default": 64, "minimum": 2, "maximum": 1e9,
     "description": "Their dims that turn; all heads share those of the key"},
-  "value_dim": {"type": "integer", "default": 128, "minimum": 1,
+  "value_dim": {"type": "integer", "default": 128, "minimum": 1, "maximum": 1e9,
     "description": "Dims of a value"}
 }},
 "feed_forward": {"type": "object", "additionalProperties": false, "properties": {
@@ -117,11 +117,11 @@ inline constexpr std::string_view kSchemaHead = R"json({
     "description": "Logits become cap * tanh(logits / cap); 0 = none"}
 }},
 "moe": {"type": "object", "additionalProperties": false, "properties": {
-  "num_experts": {"type": "integer", "default": 0, "minimum": 0,
+  "num_experts": {"type": "integer", "default": 0, "minimum": 0, "maximum": 1e6,
     "description": "Experts of a block (gated silu); 0: every block is dense"},
   "top_k": {"type": "integer", "default": 2, "minimum": 1,
     "description": "Experts of a token"},
-  "hidden_dim": {"type": "integer", "default": 768, "minimum": 1,
+  "hidden_dim": {"type": "integer", "default": 768, "minimum": 1, "maximum": 1e9,
     "description": "Hidden dimension of an expert"},
   "score": {"type": "string", "default": "softmax",
     "enum": ["softmax", "sigmoid", "sqrt_softplus"],
@@ -138,7 +138,7 @@ inline constexpr std::string_view kSchemaHead = R"json({
     "description": "Groups that a token may use"},
   "group_top": {"type": "integer", "default": 2, "minimum": 1,
     "description": "Experts whose scores make a group's worth"},
-  "shared_hidden_dim": {"type": "integer", "default": 0, "minimum": 0,
+  "shared_hidden_dim": {"type": "integer", "default": 0, "minimum": 0, "maximum": 1e9,
     "description": "Hidden dimension of experts that every token uses; 0: none"},
   "shared_gate": {"type": "boolean", "default": false,
     "description": "Shared experts times sigmoid of one number per token"},
@@ -181,7 +181,7 @@ inline constexpr std::string_view kSchemaHead = R"json({
   "scaling": {"type": "object", "additionalProperties": false, "properties": {
     "factor": {"type": "number", "default": 8, "minimum": 1,
       "description": "Stretch; unused with none"},
-    "original_max_position": {"type": "integer", "default": 8192, "minimum": 1,
+    "original_max_position": {"type": "integer", "default": 8192, "minimum": 1, "maximum": 1e9,
       "description": "llama, yarn: context before stretching"},
 )json";
 inline constexpr std::string_view kSchemaTail = R"json(}}}}}})json";
