@@ -132,19 +132,24 @@ std::string suggest_key(std::string_view section,
   const auto mean = [](const std::string& path) {
     return text("Did you mean ", path, "?");
   };
+  // Another component may have the key at this very place.
+  const std::string here = join_path(section, key);
   const std::string near = nearest(key, section_keys);
   if (!near.empty() && edit_distance(key, near) <= 1)
     return mean(join_path(section, near));
-  const auto elsewhere = paths_ending_in(key, all_paths);
+  auto elsewhere = paths_ending_in(key, all_paths);
+  std::erase(elsewhere, here);
   if (!elsewhere.empty())
     return text(
         "This key belongs in another section: ", list_some(elsewhere), '.');
   for (const auto& [theirs, ours] : kForeignNames) {
-    if (normalized(key) == theirs) return mean(std::string(ours));
+    if (normalized(key) == theirs && ours != here)
+      return mean(std::string(ours));
   }
   if (!near.empty()) return mean(join_path(section, near));
   for (const std::string& path : all_paths) {
-    if (key.size() > 3 && edit_distance(key, last_step(path)) <= 1)
+    if (key.size() > 3 && path != here &&
+        edit_distance(key, last_step(path)) <= 1)
       return mean(path);
   }
   if (section_keys.empty()) return "It takes no keys.";
