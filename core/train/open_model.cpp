@@ -8,6 +8,7 @@
 #include <titan/error.h>
 
 #include "core/checkpoint/checkpoint_folder.h"
+#include "core/observe/log.h"
 #include "core/observe/text_file.h"
 #include "core/parallel/planner.h"
 #include "core/train/adapter.h"
@@ -138,9 +139,15 @@ std::unique_ptr<module::Model> make_model_from_checkpoint(
 
 std::unique_ptr<module::Model> make_model_from_hf(PluginHost& host,
                                                   const fs::path& folder) {
-  const NamedModel named = fs::exists(folder / kModelFile)
+  const bool has_recipe = fs::exists(folder / kModelFile);
+  const fs::path config = folder / "config.json";
+  if (has_recipe && fs::exists(config))
+    log::info(text("the model is that of ",
+                   (folder / kModelFile).string(),
+                   "; config.json beside it is not read"));
+  const NamedModel named = has_recipe
                                ? model_of_section(host, folder / kModelFile)
-                               : model_of_config(host, folder / "config.json");
+                               : model_of_config(host, config);
   const plugin::Component& component = named.component;
   return std::make_unique<module::Model>(component.as<titan_model_table>(),
                                          component.owner->host,

@@ -5,11 +5,13 @@
 #include "core/generate/generate.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <ATen/ATen.h>
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "core/observe/log.h"
 #include "core/train/open_model.h"
 #include "tests/unit/core/cli/captured_run.h"
 
@@ -154,6 +156,24 @@ TEST_CASE("generate refuses what it cannot mean", "[unit]") {
              Catch::Contains("config.json, got neither"));
   CHECK_THAT(error({"generate", kModel, "--top-p", "0"}),
              Catch::Contains("[generate.top_p]"));
+}
+
+TEST_CASE("a folder's model.yaml is said to stand before config.json",
+          "[unit]") {
+  std::vector<std::string> lines;
+  log::set_sink(
+      [&](log::Level, std::string_view line) { lines.emplace_back(line); });
+  CHECK(open_golden("gpt_phi")->model->id() == "titan.gpt");
+  const auto with_recipe = std::exchange(lines, {});
+  open_golden("gpt2");
+  log::set_sink({});
+  const auto is_said = [](const std::string& line) {
+    return line.find("gpt_phi/model.yaml; config.json beside it is not read") !=
+           std::string::npos;
+  };
+  CHECK(std::count_if(with_recipe.begin(), with_recipe.end(), is_said) == 1);
+  for (const std::string& line : lines)
+    CHECK(line.find("config.json") == std::string::npos);
 }
 
 }  // namespace titan::cli
