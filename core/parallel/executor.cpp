@@ -129,9 +129,9 @@ at::Tensor Executor::loss(const BatchTensors& batch, const at::Tensor& hidden) {
   const Parameter& weight = *output.head->parameters.front();
   if (tensor_parallel_.is_vocabulary_parallel(*output.head)) {
     TITAN_USER_CHECK(output.head->parameters.size() == 1,
-                     "[parallel.tp] ",
+                     "[parallel.tp] the head ",
                      output.head->fqn,
-                     ": expected a head without bias, got one with");
+                     " has a bias: expected tp 1 with it, got more");
     return tensor_parallel_.cross_entropy(hidden,
                                           engine_.compute(weight),
                                           batch.labels,

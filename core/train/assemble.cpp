@@ -215,6 +215,8 @@ std::unique_ptr<module::Model> make_model(Session& session) {
                                       component.id,
                                       recipe.value("model.config"),
                                       session.make_selector());
+  // Its model may refuse a length, having a table of positions that ends.
+  model->flops_per_token(recipe.integer("training.seq_len"));
   if (recipe.optional_string("adapter.use")) {
     recipe.value("adapter.config");  // the transform reports what it leaves
     apply_adapter(session.host(), recipe.root(), *model);

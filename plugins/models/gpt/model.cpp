@@ -224,6 +224,15 @@ void Gpt::build(Build b) {
 
 double Gpt::flops_per_token(int64_t seq_len) const {
   const GptConfig& c = config_;
+  // The first to hear of the length, before any step.
+  TITAN_USER_CHECK(
+      c.positions != Positions::kLearned || seq_len <= c.max_position,
+      "[training.seq_len] the model has a table of positions: expected at "
+      "most its max_position ",
+      c.max_position,
+      ", got ",
+      seq_len,
+      ". Lower it, or raise model.config.max_position.");
   int64_t weights = 0, attended = 0;
   for (int64_t layer = 0; layer < c.num_layers; ++layer) {
     weights += c.latent

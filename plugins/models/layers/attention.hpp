@@ -76,6 +76,7 @@ class GroupedQueryAttention : public Module<GroupedQueryAttention> {
     if (c.has_rope) rope_ = rope_op(b, c.rope);
     if (!c.qk_norm) return;
     norms_width_ = c.qk_norm->is_over_width;
+    num_heads_ = c.num_heads;
     const int64_t q_heads = norms_width_ ? c.num_heads : 1;
     const int64_t k_heads = norms_width_ ? c.num_kv_heads : 1;
     q_norm_ = norm_leaf(b / "q_norm", q_heads * c.head_dim, c.qk_norm->norm);
@@ -84,6 +85,13 @@ class GroupedQueryAttention : public Module<GroupedQueryAttention> {
 
   Tensor forward(Context& ctx, const Tensor& x_TD) const {
     const Tensor query_TNX = heads(wq_(ctx, x_TD), query_dim_);
+    TITAN_USER_CHECK(!norms_width_ || query_TNX.size(-2) == num_heads_,
+                     "[parallel.tp] model.config.attention.qk_norm width is a "
+                     "norm of all ",
+                     num_heads_,
+                     " heads: expected tp 1 with it, got a rank with ",
+                     query_TNX.size(-2),
+                     ". Set one of the two back.");
     const Tensor q_TNH = turned(ctx, normed(ctx, query_of(query_TNX), q_norm_));
     const Tensor k_TKH =
         turned(ctx, normed(ctx, heads(wk_(ctx, x_TD), head_dim_), k_norm_));
@@ -120,6 +128,7 @@ class GroupedQueryAttention : public Module<GroupedQueryAttention> {
   }
 
   int64_t head_dim_, query_dim_;
+  int64_t num_heads_ = 0;  // of all ranks, where norms_width_
   bool norms_width_ = false;
   Linear wq_, wk_, wv_, wo_;
   std::optional<Leaf> q_norm_, k_norm_;

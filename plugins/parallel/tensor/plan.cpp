@@ -45,8 +45,10 @@ class Model {
       modules_[module.at("fqn").str()] = &module;
     for (const Json& parameter : model.at("parameters").items())
       // Users of a tied one cut what its owner cuts.
-      for (const Json& user : parameter.at("users").items())
+      for (const Json& user : parameter.at("users").items()) {
         hints_[user.str()].insert(parameter.at("shard").str());
+        ++num_parameters_[user.str()];
+      }
   }
 
   const Json& parameters() const { return json_.at("parameters"); }
@@ -60,6 +62,12 @@ class Model {
   bool has_hint(const std::string& fqn, const char* hint) const {
     const auto found = hints_.find(fqn);
     return found != hints_.end() && found->second.count(hint) != 0;
+  }
+
+  /// Of a module itself, tied ones included.
+  int64_t num_parameters(const std::string& fqn) const {
+    const auto found = num_parameters_.find(fqn);
+    return found == num_parameters_.end() ? 0 : found->second;
   }
 
   /// Is `fqn` inside `ancestor`?
@@ -92,6 +100,7 @@ class Model {
   const Json& json_;
   std::map<std::string, const Json*> modules_;
   std::map<std::string, std::set<std::string>> hints_;  // by module
+  std::map<std::string, int64_t> num_parameters_;       // by module
 };
 
 // ---- parameters ----
@@ -148,7 +157,8 @@ std::string region_of(const Model& model, const std::string& row_leaf) {
 }
 
 std::map<std::string, Transition> find_transitions(const Model& model,
-                                                   const std::string& head) {
+                                                   const std::string& head,
+                                                   int64_t tp) {
   std::map<std::string, Transition> found;
   std::set<std::string> regions;
   for (const auto& [fqn, module] : model.modules()) {
@@ -160,15 +170,25 @@ std::map<std::string, Transition> find_transitions(const Model& model,
       TITAN_USER_CHECK(model.class_of(fqn) == "titan.embedding/1",
                        "[parallel.tp] ",
                        fqn,
-                       " is cut over the vocabulary: expected an embedding or "
-                       "the head, got ",
-                       model.class_of(fqn));
+                       " is a head beside the model's own, as that of "
+                       "multi-token prediction (model.config.mtp.num_layers): "
+                       "expected tp 1 with it, got ",
+                       tp,
+                       ". Set one of the two back.");
       found[fqn].is_vocabulary_parallel = true;
       found[fqn].reduces_output = true;
     }
   }
   for (const std::string& region : regions) found[region].copies_input = true;
-  if (model.is_vocabulary_head(head)) found[head].is_vocabulary_parallel = true;
+  if (!model.is_vocabulary_head(head)) return found;
+  TITAN_USER_CHECK(model.num_parameters(head) == 1,
+                   "[parallel.tp] the head ",
+                   head,
+                   " has a bias (titan.gpt: model.config.bias.head): expected "
+                   "tp 1 with it, got ",
+                   tp,
+                   ". Set one of the two back.");
+  found[head].is_vocabulary_parallel = true;
   return found;
 }
 
@@ -308,7 +328,7 @@ Json TensorPlanner::plan(const Json& request) const {
     const std::vector<Cut> cuts = find_cuts(model);
     check_divisible(cuts, tp);
     auto transitions = find_transitions(
-        model, request.at("model").at("output").at("head").str());
+        model, request.at("model").at("output").at("head").str(), tp);
     add_whole_parameters(model, transitions);
     parameters = parameters_json(model, cuts);
     modules = modules_json(model, transitions);

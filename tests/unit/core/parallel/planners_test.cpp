@@ -281,8 +281,22 @@ TEST_CASE("planner titan.tensor knows all users of a tied vocabulary") {
   CHECK(num_cut == 1);
   share("further.head", "titan.linear/1", last);
   CHECK(error_of<TensorPlanner>(request) ==
-        "[parallel.tp] further.head is cut over the vocabulary: expected an "
-        "embedding or the head, got titan.linear/1");
+        "[parallel.tp] further.head is a head beside the model's own, as that "
+        "of multi-token prediction (model.config.mtp.num_layers): expected tp "
+        "1 with it, got 2. Set one of the two back.");
+}
+
+TEST_CASE("planner titan.tensor refuses a head with a bias") {
+  Json request = make_request(1, kMesh);
+  Json bias = request.at("model").at("parameters").items().back();
+  const std::string head = request.at("model").at("output").at("head").str();
+  bias["fqn"] = head + ".bias";
+  bias["shape"] = Json::array({bias.at("shape").at(size_t{0})});
+  request["model"]["parameters"].push_back(bias);
+  CHECK(error_of<TensorPlanner>(request) ==
+        "[parallel.tp] the head " + head +
+            " has a bias (titan.gpt: model.config.bias.head): expected tp 1 "
+            "with it, got 2. Set one of the two back.");
 }
 
 TEST_CASE("planner titan.tensor names the degrees that key heads allow") {
