@@ -52,11 +52,7 @@ inline constexpr std::string_view kConfigSchema =
     layers::kJoined<kSchemaHead, layers::kRopeScalingSchema, kSchemaTail>;
 
 struct LlamaConfig : layers::DecoderConfig {
-  explicit LlamaConfig(const Config& config)
-      : DecoderConfig(layers::read_decoder(config)),
-        mlp_bias(config.flag("mlp_bias")) {
-    layers::check_scaling_readers(config, kConfigSchema);
-  }
+  explicit LlamaConfig(const Config& config);
 
   bool mlp_bias;  // of w1, w2 and w3
 };
