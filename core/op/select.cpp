@@ -210,6 +210,10 @@ void KernelPolicy::force(std::string_view list) {
   }
 }
 
+void KernelPolicy::force_from_environment() {
+  if (const char* list = std::getenv("TITAN_FORCE_KERNEL")) force(list);
+}
+
 void check_fqn_pattern(std::string_view pattern, std::string_view where) {
   const auto is_glob = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ||
@@ -375,8 +379,7 @@ void KernelSelector::check_all_used() const {
 
 std::shared_ptr<const KernelSelector> KernelSelector::reference_only() {
   KernelPolicy policy;
-  if (const char* forced = std::getenv("TITAN_FORCE_KERNEL"))
-    policy.force(forced);
+  policy.force_from_environment();
   return std::make_shared<KernelSelector>(nullptr, std::move(policy));
 }
 

@@ -38,6 +38,8 @@ struct KernelPolicy {
   /// Adds TITAN_FORCE_KERNEL="op=kernel,op=kernel" as pins over everything.
   /// UserError for text of another form.
   void force(std::string_view text);
+  /// Forces what the environment's TITAN_FORCE_KERNEL says, if it is set.
+  void force_from_environment();
   std::map<std::string, std::string> forced;  // op id -> kernel id
 };
 

@@ -60,8 +60,10 @@ void open_host(OpenModel& opened,
 }
 
 std::shared_ptr<const op::KernelSelector> default_kernels(PluginHost& host) {
+  op::KernelPolicy policy;
+  policy.force_from_environment();
   return std::make_shared<const op::KernelSelector>(host.kernels,
-                                                    op::KernelPolicy{});
+                                                    std::move(policy));
 }
 
 struct NamedModel {

@@ -79,8 +79,7 @@ op::KernelPolicy policy_of(const config::Recipe& recipe) {
   }
   if (recipe.boolean("training.deterministic"))
     policy.require_flags = TITAN_KERNEL_DETERMINISTIC;
-  if (const char* forced = std::getenv("TITAN_FORCE_KERNEL"))
-    policy.force(forced);
+  policy.force_from_environment();
   return policy;
 }
 

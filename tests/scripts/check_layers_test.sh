@@ -8,6 +8,8 @@ put core/config/document.cpp '#include <yaml-cpp/yaml.h>' \
   '#include <nlohmann/json.hpp>'
 put plugins/models/llama3/model.cpp '#include <titan/sdk.hpp>' \
   '#include "plugins/models/layers/attention.h"'
+put plugins/kernels/swiglu/b.cpp '#include "plugins/kernels/simd/vector.h"'
+put plugins/kernels/cpu_avx2/plugin.cpp '#include "plugins/kernels/swiglu/b.h"'
 put tests/unit/x_test.cpp '#include "core/op/slot.h"' '#include <spdlog/spdlog.h>'
 expect 0 "point the right way" "$scripts/check_layers" .
 
@@ -21,6 +23,7 @@ bad() {
 bad plugins/kernels/swiglu/a.cpp '"core/op/slot.h"' "know nothing of core"
 bad plugins/kernels/swiglu/a.cpp '<ATen/ATen.h>' "at home in"
 bad plugins/models/llama3/a.cpp '"plugins/models/qwen3/model.h"' "its own folder"
+bad plugins/kernels/swiglu/a.cpp '"plugins/kernels/rope/a.h"' "its own folder"
 bad plugin_api/include/titan/a.hpp '<torch/all.h>' "at home in"
 bad core/op/a.cpp '"plugins/models/llama3/model.h"' "never names a plugin"
 bad core/op/a.cpp '"core/cli/commands.h"' "only core/cli"

@@ -421,23 +421,37 @@ std::vector<ConformanceCase> make_cases() {
   const Attributes window = {{"window", int64_t{3}}};
   const Attributes full = {{"causal", false}};
   const Attributes capped = {{"logit_cap", 0.8}};
+  const Attributes far = {{"window", int64_t{50}}};
+  const Attributes both_ways = {{"window", int64_t{50}}, {"causal", false}};
+  const Attributes scaled = {{"scale", 0.3}};
   const Attributes capped_window = {{"logit_cap", 1.5}, {"window", int64_t{4}}};
-  return {make_case("causal, prime length", {{}, 2, 2, 8, 8, 13, 13}, {}),
-          make_case("one token", {{}, 2, 2, 8, 8, 1, 1}, {}),
-          make_case("no tokens", {{0}, 2, 2, 8, 8, 0, 0}, {}),
-          make_case("grouped heads", {{}, 6, 2, 8, 8, 11, 11}, {}),
-          make_case("equal documents", {{0, 6, 12}, 4, 2, 8, 8, 12, 12}, {}),
-          make_case(
-              "unequal documents", {{0, 1, 8, 8, 13}, 2, 1, 8, 8, 13, 13}, {}),
-          make_case("window", {{0, 5, 16}, 2, 2, 8, 8, 16, 16}, window),
-          make_case("not causal", {{0, 5, 12}, 2, 2, 8, 8, 12, 12}, full),
-          make_case("capped", {{0, 5, 16}, 4, 2, 8, 8, 16, 16}, capped),
-          make_case(
-              "capped window", {{0, 9, 13}, 2, 2, 8, 8, 13, 13}, capped_window),
-          make_case("capped decode", {{}, 4, 2, 8, 8, 3, 9}, capped),
-          make_case("value dim", {{0, 5, 12}, 2, 2, 12, 8, 12, 12}, {}),
-          make_case("decode one", {{}, 4, 2, 8, 8, 1, 9}, {}),
-          make_case("decode some", {{}, 2, 2, 8, 8, 3, 9}, {})};
+  return {
+      make_case("causal, prime length", {{}, 2, 2, 8, 8, 13, 13}, {}),
+      make_case("one token", {{}, 2, 2, 8, 8, 1, 1}, {}),
+      make_case("no tokens", {{0}, 2, 2, 8, 8, 0, 0}, {}),
+      make_case("grouped heads", {{}, 6, 2, 8, 8, 11, 11}, {}),
+      make_case("equal documents", {{0, 6, 12}, 4, 2, 8, 8, 12, 12}, {}),
+      make_case(
+          "unequal documents", {{0, 1, 8, 8, 13}, 2, 1, 8, 8, 13, 13}, {}),
+      make_case("window", {{0, 5, 16}, 2, 2, 8, 8, 16, 16}, window),
+      make_case("not causal", {{0, 5, 12}, 2, 2, 8, 8, 12, 12}, full),
+      make_case("capped", {{0, 5, 16}, 4, 2, 8, 8, 16, 16}, capped),
+      make_case(
+          "capped window", {{0, 9, 13}, 2, 2, 8, 8, 13, 13}, capped_window),
+      make_case("capped decode", {{}, 4, 2, 8, 8, 3, 9}, capped),
+      make_case("value dim", {{0, 5, 12}, 2, 2, 12, 8, 12, 12}, {}),
+      make_case("decode one", {{}, 4, 2, 8, 8, 1, 9}, {}),
+      make_case("decode some", {{}, 2, 2, 8, 8, 3, 9}, {}),
+      // More than a block of queries or of keys, and none of them whole.
+      make_case("blocks", {{0, 70, 71, 201}, 4, 2, 20, 24, 201, 201}, {}),
+      make_case("blocks, whole", {{0, 128, 256}, 2, 2, 16, 64, 256, 256}, {}),
+      make_case("blocks, window", {{0, 33, 183}, 2, 1, 64, 16, 183, 183}, far),
+      make_case("blocks, window both ways",
+                {{0, 33, 183}, 2, 1, 16, 16, 183, 183},
+                both_ways),
+      make_case("blocks, not causal", {{0, 100}, 3, 3, 7, 5, 100, 100}, full),
+      make_case("blocks, scaled", {{}, 2, 2, 32, 32, 97, 97}, scaled),
+      make_case("decode blocks", {{}, 2, 1, 24, 40, 70, 190}, {})};
 }
 
 }  // namespace
