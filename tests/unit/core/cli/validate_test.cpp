@@ -78,11 +78,13 @@ TEST_CASE("validate counts the parameters of every flavor", "[unit][golden]") {
           changes.end(),
           {"--set", text("model.config.vocab_size=", size.vocabulary)});
     const Json report = validated(changes, recipe_path(size.recipe));
-    const double seconds =
+    [[maybe_unused]] const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
             .count();
     CHECK(report.at("parameters") == size.parameters);
-    CHECK(seconds < 2.0);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    CHECK(seconds < 2.0);  // sanitizers take several times as long
+#endif
   }
 }
 
