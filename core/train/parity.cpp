@@ -30,11 +30,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-using Tensors = std::map<std::string, at::Tensor>;
-
-constexpr double kFloor = 1e-6;      // of the global gradient norm
-constexpr double kZeroLimit = 1e-7;  // where the reference is exactly zero
-
 Tensors read_tensors(const fs::path& path) {
   const checkpoint::SafetensorsFile file(path);
   Tensors tensors;
@@ -72,54 +67,88 @@ module::BatchTensors batch_of(const at::Tensor& ids_BT) {
   return batch;
 }
 
-double l2_norm(const at::Tensor& tensor) {
-  return tensor.to(at::kDouble).norm().item<double>();
+// One of the two runs of a case: what it is held against, and how.
+struct Side {
+  std::string precision;
+  std::string prefix;  // of names in the report
+  fs::path numbers;    // folder of what the reference made in this precision
+  double tolerance = 0;
+  double update_tolerance = 0;
+};
+
+Side float32_side(const fs::path& folder, const ParityOptions& options) {
+  return {
+      "fp32", "", folder, options.relative_tolerance, options.update_tolerance};
 }
 
-TensorError compare(std::string name,
-                    const at::Tensor& ours,
-                    const at::Tensor& reference,
-                    double floor,
-                    double limit) {
-  TensorError error;
-  error.name = std::move(name);
-  error.limit = limit;
-  if (ours.sizes() != reference.sizes()) {
-    error.problem =
-        text("shape: expected ", reference.sizes(), ", got ", ours.sizes());
-    return error;
-  }
-  const at::Tensor difference =
-      ours.to(at::kDouble) - reference.to(at::kDouble);
-  error.max_absolute =
-      difference.numel() == 0 ? 0 : difference.abs().max().item<double>();
-  const double size = l2_norm(reference);
-  error.relative_norm = l2_norm(difference) / std::max(size, floor);
-  // A zero tensor has no relative error: it must be zero to the last bits of
-  // the global norm.
-  if (size == 0.0) error.limit = kZeroLimit / kFloor;
-  if (!std::isfinite(error.relative_norm) && l2_norm(difference) == 0.0)
-    error.relative_norm = 0.0;
-  return error;
+Side float64_side(const fs::path& folder, const ParityOptions& options) {
+  return {"fp64",
+          "float64 ",
+          folder / "float64",
+          options.float64_tolerance,
+          options.float64_tolerance};
+}
+
+bool has_first_step(const Side& side) {
+  return fs::exists(side.numbers / "expected.safetensors");
+}
+
+bool has_training(const Side& side) {
+  return fs::exists(side.numbers / "expected_training.safetensors");
+}
+
+// What a case lacks must not pass for what agrees.
+void check_case(const fs::path& folder, const Side& narrow, const Side& wide) {
+  TITAN_USER_CHECK(has_first_step(narrow) || has_first_step(wide) ||
+                       has_training(narrow) || has_training(wide),
+                   "[parity ",
+                   folder.string(),
+                   "] reference: expected expected.safetensors or "
+                   "expected_training.safetensors in it or in its folder "
+                   "float64, got none");
+  TITAN_USER_CHECK(!fs::exists(folder / "training.json") ||
+                       has_training(narrow) || has_training(wide),
+                   "[parity ",
+                   folder.string(),
+                   "] training steps: training.json asks for some, expected "
+                   "expected_training.safetensors beside it or in float64, got "
+                   "none");
+}
+
+// A number that was rounded to float32 would be an error of 1e-8 in the model.
+void check_is_float64(const Tensors& tensors, const fs::path& path) {
+  for (const auto& [name, tensor] : tensors)
+    TITAN_USER_CHECK(tensor.scalar_type() == at::kDouble,
+                     "[parity ",
+                     path.string(),
+                     "] dtype of '",
+                     name,
+                     "': expected F64, got ",
+                     c10::toString(tensor.scalar_type()),
+                     ". Write what the reference computes in float64.");
+}
+
+Tensors read_numbers(const Side& side, const std::string& name) {
+  const fs::path path = side.numbers / name;
+  Tensors tensors = read_tensors(path);
+  if (side.precision == "fp64") check_is_float64(tensors, path);
+  return tensors;
 }
 
 struct Case {
   fs::path folder;
-  ParityOptions options;
   std::unique_ptr<module::Model> model;
   dist::Mesh mesh = dist::Mesh::single();
   parallel::Plan plan;
   std::unique_ptr<parallel::ParameterEngine> engine;
   std::unique_ptr<parallel::Executor> executor;
-  double global_norm = 0;
 };
 
 std::unique_ptr<Case> open_case(PluginHost& host,
                                 const fs::path& folder,
-                                const ParityOptions& options) {
+                                const std::string& precision) {
   auto made = std::make_unique<Case>();
   made->folder = folder;
-  made->options = options;
   made->model = make_model_from_hf(host, folder);
   made->plan = parallel::default_plan(made->model->tree(), 1);
   made->engine = std::make_unique<parallel::ParameterEngine>(
@@ -127,7 +156,7 @@ std::unique_ptr<Case> open_case(PluginHost& host,
       made->plan,
       made->plan.stages.front().items,
       made->mesh,
-      parallel::precision_of("fp32"));
+      parallel::precision_of(precision));
   made->executor = std::make_unique<parallel::Executor>(
       made->model->tree(), made->plan, *made->engine, made->mesh);
   load_weights(*made->model, *made->engine, folder);
@@ -152,27 +181,6 @@ Tensors hf_gradients(const Case& of) {
   return keys.save(gradients);
 }
 
-void compare_sets(const std::string& prefix,
-                  const Tensors& ours,
-                  const Tensors& reference,
-                  const std::function<double(const std::string&)>& floor,
-                  double limit,
-                  std::vector<TensorError>& errors) {
-  for (const auto& [name, tensor] : reference) {
-    const auto found = ours.find(name);
-    if (found == ours.end()) {
-      errors.push_back({prefix + name, 0, 0, limit, "missing here"});
-    } else {
-      errors.push_back(
-          compare(prefix + name, found->second, tensor, floor(name), limit));
-    }
-  }
-  for (const auto& [name, tensor] : ours)
-    if (reference.count(name) == 0)
-      errors.push_back(
-          {prefix + name, 0, 0, limit, "missing in the reference"});
-}
-
 double loss_and_gradients(Case& of, const at::Tensor& ids_BT) {
   const std::vector<module::BatchTensors> batch = {batch_of(ids_BT)};
   const int64_t targets = ids_BT.size(0) * (ids_BT.size(1) - 1);
@@ -182,43 +190,75 @@ double loss_and_gradients(Case& of, const at::Tensor& ids_BT) {
   return all_reduce_losses(result, counts, of.mesh).total;
 }
 
-void compare_first_step(Case& of, std::vector<TensorError>& errors) {
-  const Tensors inputs = read_tensors(of.folder / "inputs.safetensors");
-  const Tensors expected = read_tensors(of.folder / "expected.safetensors");
-  const Tensors gradients = read_tensors(of.folder / "grads.safetensors");
-  const double limit = of.options.relative_tolerance;
-  const at::Tensor& ids_BT =
-      get(inputs, "input_ids", of.folder / "inputs.safetensors");
-  const auto expected_path = of.folder / "expected.safetensors";
+// What one forward and backward made: of ours or of a reference.
+struct FirstStep {
+  at::Tensor logits;  // [B, T, V]
+  double loss = 0, norm = 0;
+  Tensors gradients;
+};
 
-  const at::Tensor& logits_BTV = get(expected, "logits", expected_path);
-  const at::Tensor ours_TV =
-      of.executor->logits(batch_of(ids_BT), TITAN_MODE_EVAL, nullptr, false);
-  errors.push_back(compare("logits",
-                           ours_TV.view(logits_BTV.sizes()),
-                           logits_BTV,
-                           kFloor * l2_norm(logits_BTV),
-                           limit));
-  const double loss = loss_and_gradients(of, ids_BT);
-  of.global_norm = get(expected, "grad_norm", expected_path)[0].item<double>();
-  errors.push_back(compare("loss",
-                           at::tensor({loss}),
-                           get(expected, "loss", expected_path),
-                           0,
-                           limit));
-  errors.push_back(
-      compare("grad_norm",
-              of.engine->squared_gradient_norm().sqrt().reshape({1}),
-              get(expected, "grad_norm", expected_path),
-              0,
-              limit));
-  compare_sets(
-      "grad ",
-      hf_gradients(of),
-      gradients,
-      [&](const std::string&) { return kFloor * of.global_norm; },
-      limit,
-      errors);
+FirstStep first_step(Case& of) {
+  const fs::path path = of.folder / "inputs.safetensors";
+  const Tensors inputs = read_tensors(path);
+  const at::Tensor& ids_BT = get(inputs, "input_ids", path);
+  FirstStep ours;
+  ours.logits =
+      of.executor->logits(batch_of(ids_BT), TITAN_MODE_EVAL, nullptr, false)
+          .view({ids_BT.size(0), ids_BT.size(1), -1});
+  ours.loss = loss_and_gradients(of, ids_BT);
+  ours.norm = of.engine->squared_gradient_norm().sqrt().item<double>();
+  ours.gradients = hf_gradients(of);
+  return ours;
+}
+
+FirstStep reference_first_step(const Side& side) {
+  const Tensors expected = read_numbers(side, "expected.safetensors");
+  const fs::path path = side.numbers / "expected.safetensors";
+  return {get(expected, "logits", path),
+          get(expected, "loss", path)[0].item<double>(),
+          get(expected, "grad_norm", path)[0].item<double>(),
+          read_numbers(side, "grads.safetensors")};
+}
+
+std::vector<TensorError> first_step_errors(const FirstStep& ours,
+                                           const FirstStep& reference,
+                                           const Side& side) {
+  std::vector<TensorError> errors;
+  const auto number = [&](const char* name, double a, double b) {
+    errors.push_back(compare(side.prefix + name,
+                             at::full({1}, a, at::kDouble),
+                             at::full({1}, b, at::kDouble),
+                             0,
+                             side.tolerance));
+  };
+  errors.push_back(compare(side.prefix + "logits",
+                           ours.logits,
+                           reference.logits,
+                           kParityFloor * l2_norm(reference.logits),
+                           side.tolerance));
+  number("loss", ours.loss, reference.loss);
+  number("grad_norm", ours.norm, reference.norm);
+  compare_sets(side.prefix + "grad ",
+               ours.gradients,
+               reference.gradients,
+               kParityFloor * reference.norm,
+               side.tolerance,
+               errors);
+  return errors;
+}
+
+// Against the same precision; float32, where the reference also ran in
+// float64, against that, allowing what the reference's float32 is itself off.
+std::vector<TensorError> compare_first_step(Case& of,
+                                            const Side& side,
+                                            const Side* truth) {
+  const FirstStep ours = first_step(of);
+  const FirstStep same = reference_first_step(side);
+  if (truth == nullptr) return first_step_errors(ours, same, side);
+  const FirstStep exact = reference_first_step(*truth);
+  std::vector<TensorError> errors = first_step_errors(ours, exact, side);
+  allow_error_of(first_step_errors(same, exact, side), errors);
+  return errors;
 }
 
 config::Value adamw_config(const Json& training) {
@@ -231,41 +271,19 @@ config::Value adamw_config(const Json& training) {
       "training.json");
 }
 
-// Norm of the reference's whole update of each weight, at least the floor.
-std::function<double(const std::string&)> update_norms(const Case& of,
-                                                       const Tensors& end) {
-  const Tensors start = read_tensors(of.folder / "model.safetensors");
-  std::map<std::string, double> norms;
-  for (const auto& [name, tensor] : end) {
-    const auto found = start.find(name);
-    if (found != start.end()) norms[name] = l2_norm(tensor - found->second);
-  }
-  return [norms](const std::string& name) {
-    const auto found = norms.find(name);
-    return found == norms.end() ? 0.0 : found->second;
-  };
+// What some steps made: of ours or of a reference.
+struct Trained {
+  std::vector<double> losses, norms;  // one per step; norms before clipping
+  Tensors weights;                    // after the last
+};
+
+Json training_options(const fs::path& folder) {
+  return Json::parse(require_text_file(folder / "training.json"));
 }
 
-// The weight's error is judged against its update, not its size.
-TensorError compare_update(const std::string& name,
-                           const at::Tensor& ours,
-                           const at::Tensor& reference,
-                           double update,
-                           double limit) {
-  TensorError error = compare("final " + name, ours, reference, 0, limit);
-  const double difference = l2_norm(ours.to(at::kDouble) - reference);
-  error.relative_norm = update > 0 ? difference / update : difference;
-  return error;
-}
-
-int64_t compare_training(PluginHost& host,
-                         Case& of,
-                         std::vector<TensorError>& errors) {
-  const Json training =
-      Json::parse(require_text_file(of.folder / "training.json"));
+Trained train_steps(PluginHost& host, Case& of) {
+  const Json training = training_options(of.folder);
   const Tensors batches = read_tensors(of.folder / "batches.safetensors");
-  const Tensors expected =
-      read_tensors(of.folder / "expected_training.safetensors");
   const plugin::Component& component =
       host.plugins.find("titan.optimizer/1", "titan.adamw");
   Optimizer optimizer(component.as<titan_optimizer_table>(),
@@ -279,54 +297,113 @@ int64_t compare_training(PluginHost& host,
   const double max_norm = training.at("max_grad_norm").get<double>();
   const at::Tensor& ids =
       get(batches, "input_ids", of.folder / "batches.safetensors");
-  std::vector<double> losses, norms;
+  Trained ours;
   for (int64_t step = 0; step < steps; ++step) {
-    losses.push_back(loss_and_gradients(of, ids[step]));
-    norms.push_back(of.engine->squared_gradient_norm().sqrt().item<double>());
-    const double scale = std::fmin(1.0, max_norm / (norms.back() + 1e-6));
+    ours.losses.push_back(loss_and_gradients(of, ids[step]));
+    ours.norms.push_back(
+        of.engine->squared_gradient_norm().sqrt().item<double>());
+    const double scale = std::fmin(1.0, max_norm / (ours.norms.back() + 1e-6));
     optimizer.step(
         training.at("lr").at(static_cast<size_t>(step)).get<double>(),
         step + 1,
         at::scalar_tensor(scale, at::kDouble));
     of.engine->invalidate();
   }
-  const auto path = of.folder / "expected_training.safetensors";
-  const double limit = of.options.relative_tolerance;
-  for (int64_t step = 0; step < steps; ++step) {
-    const auto at_step = static_cast<size_t>(step);
-    errors.push_back(compare(text("loss of step ", step + 1),
-                             at::tensor({losses[at_step]}),
-                             get(expected, "loss", path)[step].reshape({1}),
-                             0,
-                             limit));
-    errors.push_back(
-        compare(text("grad_norm of step ", step + 1),
-                at::tensor({norms[at_step]}),
-                get(expected, "grad_norm", path)[step].reshape({1}),
-                0,
-                limit));
-  }
-  const Tensors end = read_tensors(of.folder / "final.safetensors");
-  const auto update = update_norms(of, end);
-  const Tensors ours = hf_tensors(*of.model, *of.engine);
-  for (const auto& [name, tensor] : end) {
-    const auto found = ours.find(name);
-    errors.push_back(found == ours.end()
-                         ? TensorError{"final " + name, 0, 0, 0, "missing here"}
-                         : compare_update(name,
-                                          found->second,
-                                          tensor,
-                                          update(name),
-                                          of.options.update_tolerance));
-  }
-  return steps;
+  ours.weights = hf_tensors(*of.model, *of.engine);
+  return ours;
 }
 
-// Used share of the limit: what failed or came nearest to failing first.
-double used_share(const TensorError& error) {
-  if (!error.problem.empty()) return std::numeric_limits<double>::infinity();
-  return error.limit > 0 ? error.relative_norm / error.limit
-                         : error.relative_norm;
+Trained reference_training(const Side& side) {
+  const Tensors expected = read_numbers(side, "expected_training.safetensors");
+  const fs::path path = side.numbers / "expected_training.safetensors";
+  const auto values = [&](const char* name) {
+    const at::Tensor value =
+        get(expected, name, path).to(at::kDouble).contiguous();
+    const auto* first = value.const_data_ptr<double>();
+    return std::vector<double>(first, first + value.numel());
+  };
+  return {values("loss"),
+          values("grad_norm"),
+          read_numbers(side, "final.safetensors")};
+}
+
+void compare_steps(const std::string& name,
+                   const std::vector<double>& ours,
+                   const std::vector<double>& reference,
+                   double limit,
+                   std::vector<TensorError>& errors) {
+  TITAN_USER_CHECK(ours.size() == reference.size(),
+                   "[parity] ",
+                   name,
+                   " of the steps: expected ",
+                   ours.size(),
+                   " values, as training.json has steps, got ",
+                   reference.size());
+  for (size_t step = 0; step < ours.size(); ++step)
+    errors.push_back(compare(text(name, " of step ", step + 1),
+                             at::full({1}, ours[step], at::kDouble),
+                             at::full({1}, reference[step], at::kDouble),
+                             0,
+                             limit));
+}
+
+std::vector<TensorError> training_errors(const Trained& ours,
+                                         const Trained& reference,
+                                         const Tensors& start,
+                                         const Side& side) {
+  std::vector<TensorError> errors;
+  const std::string& prefix = side.prefix;
+  compare_steps(
+      prefix + "loss", ours.losses, reference.losses, side.tolerance, errors);
+  compare_steps(prefix + "grad_norm",
+                ours.norms,
+                reference.norms,
+                side.tolerance,
+                errors);
+  compare_updates(prefix + "final ",
+                  ours.weights,
+                  reference.weights,
+                  start,
+                  side.update_tolerance,
+                  errors);
+  return errors;
+}
+
+// As compare_first_step.
+std::vector<TensorError> compare_training(PluginHost& host,
+                                          Case& of,
+                                          const Side& side,
+                                          const Side* truth) {
+  const Tensors start = read_tensors(of.folder / "model.safetensors");
+  const Trained ours = train_steps(host, of);
+  const Trained same = reference_training(side);
+  if (truth == nullptr) return training_errors(ours, same, start, side);
+  const Trained exact = reference_training(*truth);
+  std::vector<TensorError> errors = training_errors(ours, exact, start, side);
+  allow_error_of(training_errors(same, exact, start, side), errors);
+  return errors;
+}
+
+// `truth`: the float64 of the same case, for float32; null for float64 itself.
+void run_side(PluginHost& host,
+              const fs::path& folder,
+              const Side& side,
+              const Side* truth,
+              ParityReport& report) {
+  const std::unique_ptr<Case> of = open_case(host, folder, side.precision);
+  report.model = of->model->id();
+  report.num_parameters = of->model->tree().num_parameters();
+  const auto add = [&](const std::vector<TensorError>& errors) {
+    report.errors.insert(report.errors.end(), errors.begin(), errors.end());
+  };
+  const auto truth_if = [&](bool (*has)(const Side&)) {
+    return truth != nullptr && has(*truth) ? truth : nullptr;
+  };
+  if (has_first_step(side))
+    add(compare_first_step(*of, side, truth_if(has_first_step)));
+  if (!has_training(side)) return;
+  add(compare_training(host, *of, side, truth_if(has_training)));
+  report.training_steps = training_options(folder).at("steps").get<int64_t>();
 }
 
 }  // namespace
@@ -340,18 +417,15 @@ bool ParityReport::passes() const {
 ParityReport run_parity(PluginHost& host,
                         const fs::path& folder,
                         const ParityOptions& options) {
-  const std::unique_ptr<Case> of = open_case(host, folder, options);
+  const Side narrow = float32_side(folder, options);
+  const Side wide = float64_side(folder, options);
+  check_case(folder, narrow, wide);
   ParityReport report;
-  report.model = of->model->id();
-  report.num_parameters = of->model->tree().num_parameters();
-  compare_first_step(*of, report.errors);
-  if (fs::exists(folder / "training.json"))
-    report.training_steps = compare_training(host, *of, report.errors);
-  std::stable_sort(report.errors.begin(),
-                   report.errors.end(),
-                   [](const TensorError& a, const TensorError& b) {
-                     return used_share(a) > used_share(b);
-                   });
+  if (has_first_step(narrow) || has_training(narrow))
+    run_side(host, folder, narrow, &wide, report);
+  if (has_first_step(wide) || has_training(wide))
+    run_side(host, folder, wide, nullptr, report);
+  sort_worst_first(report.errors);
   return report;
 }
 

@@ -12,14 +12,13 @@ torch.optim.AdamW makes of two parameters in ten steps.
 """
 import json
 import pathlib
-import shutil
 import sys
-import tempfile
 
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
+from float64 import model_of, save_weights, train, widened
 from golden_cases import MODELS, deepseek
 
 SEED = 11
@@ -42,13 +41,6 @@ def randomise(model):
             if name.endswith("correction_bias"):
                 value.copy_(0.1 * torch.randn(value.shape,
                                               generator=generator))
-
-
-def save_weights(model, path, **options):
-    """The weights alone, through Hugging Face's writer: its keys, no alias."""
-    with tempfile.TemporaryDirectory() as folder:
-        model.save_pretrained(folder, **options)
-        shutil.move(pathlib.Path(folder) / "model.safetensors", path)
 
 
 def save_gradients(model, path):
@@ -100,45 +92,25 @@ def write_model(folder, name):
 # ---- training ----
 
 TRAINED = "deepseek_v3_groups"
-ADAMW = dict(lr=3e-3, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1)
-MAX_NORM = 1.0
+LR = 3e-3
 STEPS = 20
-
-
-def trained(folder, ids, dtype):
-    """Losses, norms and the model after the steps, from a case's weights."""
-    model = transformers.AutoModelForCausalLM.from_pretrained(
-        folder, dtype=torch.float32, attn_implementation="eager",
-        experts_implementation="eager").to(dtype).train()
-    optimizer = torch.optim.AdamW(model.parameters(), foreach=False, **ADAMW)
-    losses, norms, rates = [], [], []
-    for i, step in enumerate(ids):
-        rates.append(ADAMW["lr"] * min(1.0, (i + 1) / 5)
-                     * (1 - 0.9 * i / STEPS))
-        optimizer.param_groups[0]["lr"] = rates[-1]
-        logits = model(input_ids=step, use_cache=False).logits
-        loss = torch.nn.functional.cross_entropy(
-            logits[:, :-1].flatten(0, 1), step[:, 1:].flatten())
-        loss.backward()
-        norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(),
-                                                    MAX_NORM).item())
-        optimizer.step()
-        optimizer.zero_grad()
-        losses.append(loss.item())
-    return losses, norms, rates, model
 
 
 def write_training(folder):
     """Twenty steps of a case that is written, in float64."""
     generator = torch.Generator().manual_seed(SEED + 2)
     ids = torch.randint(0, 48, (STEPS, 2, 24), generator=generator)
-    losses, norms, rates, model = trained(folder, ids, torch.float64)
-    options = dict(steps=STEPS, lr=rates, betas=ADAMW["betas"],
-                   eps=ADAMW["eps"], weight_decay=ADAMW["weight_decay"],
-                   max_grad_norm=MAX_NORM)
+    options = dict(steps=STEPS,
+                   lr=[LR * min(1.0, (i + 1) / 5) * (1 - 0.9 * i / STEPS)
+                       for i in range(STEPS)],
+                   betas=[0.9, 0.95], eps=1e-8, weight_decay=0.1,
+                   max_grad_norm=1.0)
+    with widened("deepseek_v3"):
+        model = model_of(folder)
+        losses, norms = train(model, ids, options)
     (folder / "training.json").write_text(json.dumps(options) + "\n")
     save_file({"input_ids": ids}, folder / "batches.safetensors")
-    save_file({"loss": torch.tensor(losses), "grad_norm": torch.tensor(norms)},
+    save_file({"loss": losses.float(), "grad_norm": norms.float()},
               folder / "expected_training.safetensors")
     save_weights(model.float(), folder / "final.safetensors")
 
@@ -277,8 +249,11 @@ def write_mtp(folder):
                   path)
 
     save("model", lambda value: value.detach())
-    logits, loss = mtp_loss(model.double(), depths.double(), ids)
-    loss.backward()
+    with widened("deepseek_v3"):
+        model.model.rotary_emb = type(model.model.rotary_emb)(config)
+        logits, loss = mtp_loss(model.double(), depths.double(), ids)
+        loss.backward()
+    assert loss.dtype == torch.float64
     parameters = [*model.parameters(), *depths.parameters()]
     norm = sum(p.grad.square().sum() for p in parameters).sqrt()
     save_file({"input_ids": ids}, folder / "inputs.safetensors")

@@ -10,19 +10,16 @@
 namespace titan::golden {
 namespace {
 
-// Measured: at most 7.1e-5 in the reference's own two cases and 2.9e-5 in the
-// generated ones, 1.4e-5 over twenty steps. The reference's float32 is as far
-// from its float64: 1.3e-4 in "qwen3_5". The first outputs of a document are
-// products of nearly orthogonal q and k, and the norm after the rule makes
-// their rounding large; generated cases have a larger epsilon there.
-constexpr train::ParityOptions kReferenceLimits = {1e-4, 1e-4};
-constexpr train::ParityOptions kGeneratedLimits = {5e-5, 1e-4};
+// The first outputs of a document are products of nearly orthogonal q and k,
+// and the norm after the rule makes their rounding large: transformers' float32
+// is up to 2.4e-4 from its float64, and two CPUs differ as much. So these cases
+// have float64, too (docs/parity.md).
+constexpr train::ParityOptions kLimits = {};
 
 }  // namespace
 
 TEST_CASE("qwen3_5 equals Hugging Face in the reference's cases") {
-  check_parity(GENERATE(as<std::string>{}, "qwen3_5", "qwen3_5_moe"),
-               kReferenceLimits);
+  check_parity(GENERATE(as<std::string>{}, "qwen3_5", "qwen3_5_moe"), kLimits);
 }
 
 // Cases of two and three rows hold case NUM-14 too: rows are documents of one
@@ -35,7 +32,7 @@ TEST_CASE("qwen3_5 equals Hugging Face in logits, loss and every gradient") {
                         "qwen3_5_taps",
                         "qwen3_5_types",
                         "qwen3_5_yarn"),
-               kGeneratedLimits);
+               kLimits);
 }
 
 // Case NUM-16: the gradients of experts without tokens are zeros in the
@@ -48,13 +45,13 @@ TEST_CASE("qwen3_5 with experts equals Hugging Face in every gradient") {
                         "qwen3_5_moe_idle",
                         "qwen3_5_moe_shared",
                         "qwen3_5_moe_rows"),
-               kGeneratedLimits);
+               kLimits);
 }
 
 TEST_CASE("qwen3_5 trains twenty AdamW steps as PyTorch does") {
   const std::string name =
       GENERATE(as<std::string>{}, "qwen3_5_yarn", "qwen3_5_moe_all");
-  CHECK(check_parity(name, kGeneratedLimits).training_steps == 20);
+  CHECK(check_parity(name, kLimits).training_steps == 20);
 }
 
 // Case NUM-14: one document is of one token, one of none, one of two chunks.
