@@ -7,6 +7,7 @@
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
+#include <utility>
 
 #include <ATen/ATen.h>
 
@@ -30,6 +31,7 @@ BindingTable& binding_table() {
 }
 
 thread_local const Binding* current_binding = nullptr;
+thread_local bool gradient_follows = false;
 
 using ShapeKey = c10::SmallVector<int64_t, 48>;
 
@@ -52,10 +54,10 @@ void append_key(ShapeKey& key, const at::Tensor& input, bool with_sizes) {
 }
 
 bool any_wants_grad(const RegisteredOp& op, c10::ArrayRef<at::Tensor> inputs) {
-  if (!at::GradMode::is_enabled()) return false;
+  if (!at::GradMode::is_enabled() && !gradient_follows) return false;
   for (size_t i = 0; i < inputs.size(); ++i)
     if (op.differentiable >> i & 1 && inputs[i].defined() &&
-        inputs[i].requires_grad())
+        (gradient_follows || inputs[i].requires_grad()))
       return true;
   return false;
 }
@@ -105,6 +107,13 @@ CurrentBinding::CurrentBinding(const Binding& binding)
 
 CurrentBinding::~CurrentBinding() {
   current_binding = outer_;
+}
+
+GradientFollows::GradientFollows()
+    : outer_(std::exchange(gradient_follows, true)) {}
+
+GradientFollows::~GradientFollows() {
+  gradient_follows = outer_;
 }
 
 Slot::Slot(const OpSpec& spec,

@@ -89,6 +89,20 @@ class Slot {
   SlotCounters counters_;
 };
 
+/// While one lives on a thread, its calls select kernels as if a gradient
+/// followed: the forward of what is recomputed later records none, and must
+/// choose what the recompute will choose.
+class GradientFollows {
+ public:
+  GradientFollows();
+  ~GradientFollows();
+  GradientFollows(const GradientFollows&) = delete;
+  GradientFollows& operator=(const GradientFollows&) = delete;
+
+ private:
+  bool outer_;
+};
+
 /// Runs the op; returns its outputs. `inputs` in the op's order, undefined for
 /// an absent optional one (trailing ones may be left out). Records autograd.
 /// UserError names op, FQN and shapes when inputs do not fit.

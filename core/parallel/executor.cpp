@@ -16,6 +16,7 @@
 #include "core/dispatch/selective_recompute.h"
 #include "core/observe/spans.h"
 #include "core/op/catalogue.h"
+#include "core/op/slot.h"
 #include "core/parallel/stage_link.h"
 #include "core/plugin/abi_call.h"
 
@@ -214,6 +215,7 @@ void Executor::run_item(StageItem& item, MicrobatchRun& run, ItemRun& record) {
     run.carry = record.outputs;
   } else {
     at::NoGradGuard without;
+    const op::GradientFollows follows;
     dispatch::SaveOutputs saving(dispatcher_names(item.recompute.save_ops),
                                  record.kept);
     const auto scope = scope_of(item.recompute, saving);
@@ -322,6 +324,7 @@ std::vector<at::Tensor> Executor::backward_item(
     run.context.set_recompute(true);
     run.context.added_losses().clear();
     {
+      const op::GradientFollows follows;
       dispatch::ReuseOutputs reusing(dispatcher_names(item.recompute.save_ops),
                                      record.kept);
       const auto scope = scope_of(item.recompute, reusing);

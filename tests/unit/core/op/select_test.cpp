@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <catch2/catch.hpp>
 
 #include <titan/error.h>
@@ -53,6 +54,16 @@ TEST_CASE("a kernel without backward does not train") {
   const auto from = selector();
   CHECK(chosen(from, at::kFloat, 5, false) == "acme.swiglu_other");
   CHECK(chosen(from, at::kFloat, 5, true) == "titan.reference");
+}
+
+TEST_CASE(
+    "what is recomputed later chooses its kernels as the recompute will") {
+  Slot slot(find_op("titan.swiglu/1"), "layers.0.ffn", "", {}, selector());
+  const at::Tensor x = at::ones({2, 5});
+  const at::NoGradGuard without;
+  const GradientFollows follows;
+  invoke(slot, {x, x});
+  CHECK_THAT(explain(slot), Contains("runs    titan.reference"));
 }
 
 TEST_CASE("pin beats prefer, prefer beats score, deny and require refuse") {

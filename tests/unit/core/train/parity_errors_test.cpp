@@ -79,7 +79,7 @@ TEST_CASE("a weight of another shape is a problem, not a crash") {
                   1e-3,
                   errors);
   REQUIRE(errors.size() == 1);
-  CHECK(errors[0].problem == "shape: expected [3], got [2]");
+  CHECK(errors[0].problem == "shape: expected (3), got (2)");
 }
 
 }  // namespace titan::train
