@@ -15,6 +15,7 @@ void add_commands(Command& app, int& exit_code) {
   add_checkpoint_command(app, exit_code);
   add_convert_command(app, exit_code);
   add_doctor_command(app, exit_code);
+  add_kernels_command(app, exit_code);
   add_plugin_command(app, exit_code);
   add_tokenizer_command(app, exit_code);
   add_data_command(app, exit_code);

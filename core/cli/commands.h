@@ -21,6 +21,7 @@ void add_generate_command(Command& app, int& exit_code);
 void add_bench_command(Command& app, int& exit_code);
 void add_parity_command(Command& app, int& exit_code);
 void add_doctor_command(Command& app, int& exit_code);
+void add_kernels_command(Command& app, int& exit_code);
 void add_plugin_command(Command& app, int& exit_code);
 void add_tokenizer_command(Command& app, int& exit_code);
 void add_data_command(Command& app, int& exit_code);

@@ -7,8 +7,10 @@
 #include <ATen/ATen.h>
 
 #include <titan/error.h>
+#include <titan/text.h>
 
 #include "core/op/catalogue.h"
+#include "core/op/example_call.h"
 
 namespace titan::op {
 namespace {
@@ -31,12 +33,6 @@ double relative_error(const at::Tensor& got,
   const double error = norm_of(got.to(at::kDouble) - expected.to(at::kDouble)) /
                        std::max({norm_of(expected), floor, 1e-6});
   return std::isnan(error) ? INFINITY : error;
-}
-
-/// A fixed, uneven upstream gradient.
-at::Tensor upstream(const at::Tensor& output) {
-  const at::Tensor steps = at::arange(output.numel(), at::kDouble);
-  return at::cos(steps).add_(0.5).view(output.sizes()).to(output.scalar_type());
 }
 
 /// The same values with a gap behind the last dim.
@@ -69,17 +65,9 @@ Inputs inputs_of(const OpSpec& spec,
     if (is_float && options.is_strided) given = with_gaps(given);
     inputs.given.push_back(given);
     inputs.exact.push_back(is_float ? given.to(at::kDouble) : given);
-    if (is_float && spec.inputs[i].is_differentiable)
-      inputs.want |= uint64_t{1} << i;
   }
+  inputs.want = differentiable_inputs(spec, inputs.given);
   return inputs;
-}
-
-Tensors kept(const OpSpec& spec, const Tensors& inputs) {
-  Tensors out = inputs;
-  for (size_t i = 0; i < out.size(); ++i)
-    if (!spec.inputs[i].keep_for_backward) out[i] = at::Tensor();
-  return out;
 }
 
 double worst_gradient(const Tensors& got, const Tensors& expected) {
@@ -125,7 +113,7 @@ void compare(const Kernel& kernel,
       exact_grad_outputs.emplace_back();
       continue;
     }
-    grad_outputs.push_back(upstream(got.outputs[i]));
+    grad_outputs.push_back(uneven_gradient(got.outputs[i]));
     exact_grad_outputs.push_back(grad_outputs.back().to(at::kDouble));
   }
   const bool is_repeatable =
@@ -134,16 +122,16 @@ void compare(const Kernel& kernel,
     result.problem = "a second forward gives other bits";
   if (!(kernel.match().flags & TITAN_KERNEL_HAS_BACKWARD) || inputs.want == 0)
     return;
-  const Tensors kept_inputs = kept(spec, inputs.given);
+  const Tensors kept = kept_inputs(spec, inputs.given);
   const Tensors expected = reference->backward({attributes,
-                                                kept(spec, inputs.exact),
+                                                kept_inputs(spec, inputs.exact),
                                                 exact.saved,
                                                 exact_grad_outputs,
                                                 inputs.want,
                                                 0});
   const auto gradients = [&](const Tensors& saved) {
     return kernel.backward(
-        {attributes, kept_inputs, saved, grad_outputs, inputs.want, 0});
+        {attributes, kept, saved, grad_outputs, inputs.want, 0});
   };
   const Tensors first = gradients(got.saved);
   result.backward_error = worst_gradient(first, expected);
@@ -191,8 +179,12 @@ std::vector<ConformanceResult> check_kernel(
   for (const auto& [dtype, tolerance] : spec.tolerances) {
     const uint64_t mask = kernel->match().dtype_mask;
     if (mask != 0 && !(mask >> static_cast<int>(dtype) & 1)) continue;
-    for (const ConformanceCase& tested : spec.cases())
+    for (const ConformanceCase& tested : spec.cases()) {
+      if (options.on_case)
+        options.on_case(
+            titan::text('"', tested.name, "\" ", dtype_name(dtype)));
       results.push_back(check_case(*kernel, spec, tested, dtype, options));
+    }
   }
   return results;
 }

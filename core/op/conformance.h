@@ -4,6 +4,7 @@
 // rounded inputs.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,6 +33,8 @@ struct ConformanceOptions {
   uint64_t seed = 7;
   /// Inputs are views with gaps between rows, as slices of larger tensors are.
   bool is_strided = false;
+  /// Called before each case with what it is: '"one token" f32'.
+  std::function<void(const std::string&)> on_case;
 };
 
 /// Runs each case of the kernel's op through a slot that is pinned to it. The
