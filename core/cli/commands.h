@@ -26,6 +26,9 @@ void add_plugin_command(Command& app, int& exit_code);
 void add_tokenizer_command(Command& app, int& exit_code);
 void add_data_command(Command& app, int& exit_code);
 
+/// `titan plugin test`, a command of `plugin`.
+void add_plugin_test(Command& plugin, int& exit_code);
+
 /// `titan tokenizer render`, a command of `tokenizer`.
 void add_tokenizer_render(Command& tokenizer, int& exit_code);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `titan plugin list|inspect`: what is installed and what one file is. Neither
-// runs code of a plugin, unless `inspect --probe` asks for it.
+// runs code of a plugin, unless `inspect --probe` asks for it. Read next:
+// plugin_trial.cpp, `titan plugin test`.
 #include <algorithm>
 #include <filesystem>
 #include <iomanip>
@@ -16,11 +17,9 @@
 
 #include "core/cli/commands.h"
 #include "core/cli/inspection_json.h"
+#include "core/cli/plugin_inspection.h"
 #include "core/cli/run_titan.h"
-#include "core/plugin/inspection.h"
-#include "core/plugin/probe.h"
 #include "core/plugin/registry.h"
-#include "core/plugin/stage.h"
 
 namespace titan::cli {
 namespace {
@@ -40,17 +39,6 @@ struct InspectOptions {
   bool is_json = false;
   bool should_probe = false;
 };
-
-/// A host table that offers nothing: an entry must not call it.
-const titan_host_api& silent_host() {
-  static const titan_host_api host = [] {
-    titan_host_api out{};
-    out.struct_size = sizeof out;
-    out.abi_minor = TITAN_ABI_MINOR;
-    return out;
-  }();
-  return host;
-}
 
 // ---- list ----
 
@@ -190,41 +178,11 @@ void print_inspection(const plug::Inspection& inspection,
     std::cout << "    " << item.text << '\n';
 }
 
-void add_trust(plug::Inspection& inspection) {
-  // A file that could not be read has said so already.
-  if (inspection.sha256.empty()) return;
-  const auto reason = plug::distrust_reason(inspection.path);
-  if (!reason) return;
-  constexpr auto kCode = plug::Code::kUntrustedPath;
-  inspection.diagnostics.push_back(
-      {kCode,
-       plug::code_text(kCode,
-                       inspection.path,
-                       text("another user could have written this code: ",
-                            *reason,
-                            ". ",
-                            plug::code_info(kCode).hint))});
-}
-
-/// Runs the plugin's entry in a child process.
-void probe(plug::Inspection& inspection) {
-  const plug::PluginBytes file =
-      plug::read_plugin(inspection.path, plug::Trust::kRequired);
-  const plug::ProbeTarget target{
-      &inspection, plug::stage_plugin(file, inspection.sha256, "")};
-  if (const auto bad = plug::probe_plugins({&target, 1}, silent_host())[0])
-    inspection.diagnostics.push_back(*bad);
-}
-
 int run_inspect(const InspectOptions& options) {
   const plug::HostFacts host = plug::gather_host_facts();
-  plug::Inspection inspection = plug::inspect_plugin_file(
-      std::filesystem::absolute(options.file).lexically_normal(),
-      host,
-      plug::Trust::kIgnored);
-  add_trust(inspection);
+  plug::Inspection inspection = inspect_for_loading(options.file, host);
   const bool is_probed = options.should_probe && inspection.is_usable();
-  if (is_probed) probe(inspection);
+  if (is_probed) probe_entry(inspection);
   if (options.is_json)
     std::cout << inspection_json(
                      inspection, host, is_probed ? "probed" : "static")
@@ -274,11 +232,13 @@ void add_inspect_command(Command& parent, int& exit_code) {
 }  // namespace
 
 void add_plugin_command(Command& app, int& exit_code) {
-  Command* command = app.add_subcommand("plugin", "Lists and inspects plugins");
+  Command* command =
+      app.add_subcommand("plugin", "Lists, inspects and tests plugins");
   command->require_subcommand();
   command->footer("Example: titan plugin list --all");
   add_list_command(*command, exit_code);
   add_inspect_command(*command, exit_code);
+  add_plugin_test(*command, exit_code);
 }
 
 }  // namespace titan::cli
