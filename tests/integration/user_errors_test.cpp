@@ -80,6 +80,17 @@ TEST_CASE("a network that no export can say is refused before the first step",
   check_refused(run,
                 run.train(settings),
                 {"[model.latent_norm_eps] Hugging Face's is fixed"});
+  const Settings balanced = {
+      "model=null",
+      "model={use: titan.qwen3, config: {dim: 16, num_layers: 1, num_heads: 1, "
+      "num_kv_heads: 1, head_dim: 8, hidden_dim: 16, vocab_size: 260, "
+      "max_position: 64, moe: {num_experts: 2, top_k: 1, hidden_dim: 8, "
+      "load_balance_coeff: 0.01}}}",
+      "checkpoint.export_hf=true"};
+  check_refused(run,
+                run.train(balanced),
+                {"[model.moe.load_balance_coeff] Hugging Face's qwen3_moe has "
+                 "no bias of experts"});
 }
 
 TEST_CASE("data that cannot be read is named", "[integration]") {

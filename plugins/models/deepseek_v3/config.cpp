@@ -24,6 +24,8 @@ layers::MoeConfig read_moe(const Config& config, int64_t dim) {
   out.shared_hidden_dim = config.i64("moe.num_shared_experts") * out.hidden_dim;
   if (config.has("moe.load_balance_coeff"))
     out.load_balance_coeff = config.f64("moe.load_balance_coeff");
+  else if (out.router.score == "sigmoid")
+    out.load_balance_coeff = 0;
   out.balance_loss_coeff = config.f64("moe.balance_loss_coeff");
   return out;
 }

@@ -70,7 +70,7 @@ inline constexpr std::string_view kSchemaHead = R"json({
     "description": "Factor of the weights of routed experts"},
   "load_balance_coeff": {"type": ["number", "null"], "default": 1e-3,
     "minimum": 0,
-    "description": "How far a step moves the bias of experts; 0: it stays; null: no bias"},
+    "description": "How far a step moves the bias of experts; 0: it stays; null: no bias with softmax, as 0 with sigmoid"},
   "balance_loss_coeff": {"type": "number", "default": 0, "minimum": 0,
     "description": "Factor of the sequence-wise balance loss"}
 }},

@@ -3,101 +3,140 @@
 // both ways, and key rules. Both sides turn neighbouring dims, so nothing is
 // permuted.
 #include "plugins/models/deepseek_v3/model.h"
+#include "plugins/models/layers/decoder_hf.hpp"
 #include "plugins/models/layers/decoder_keys.hpp"
+#include "plugins/models/layers/moe_hf.hpp"
 
 namespace titan::deepseek_v3 {
 namespace {
 
-bool is_v2(const Json& hf) {
-  return hf.str_or("model_type", "deepseek_v3") == "deepseek_v2";
+using layers::HfConfig;
+using layers::HfDefaults;
+
+bool is_v2(const HfConfig& hf) {
+  return hf.str("model_type", "deepseek_v3") == "deepseek_v2";
+}
+
+HfDefaults defaults_of(bool is_v2) {
+  if (is_v2)
+    return {.dim = 4096,
+            .hidden_dim = 11008,
+            .num_layers = 32,
+            .num_heads = 32,
+            .num_kv_heads = 0,
+            .vocab_size = 102400,
+            .max_position = 2048};
+  return {.dim = 7168,
+          .hidden_dim = 18432,
+          .num_layers = 61,
+          .num_heads = 128,
+          .num_kv_heads = 0,
+          .vocab_size = 129280,
+          .max_position = 4096};
+}
+
+/// Refuses what neither network has: other ways to choose experts (V2's is read
+/// by add_v2_routing), blocks without experts between others, fewer keys than
+/// queries, biases.
+void check_hf(const HfConfig& hf) {
+  hf.require(
+      "output_router_logits", false, "its balance loss is not supported");
+  hf.require(
+      "moe_layer_freq", 1, "all blocks after the dense ones have experts");
+  if (!hf.is_null("num_key_value_heads"))
+    hf.require("num_key_value_heads",
+               hf.i64("num_attention_heads", defaults_of(is_v2(hf)).num_heads),
+               "every head has keys of its own");
+  if (hf.has("q_lora_rank") && hf.i64("q_lora_rank", 0) < 1)
+    hf.refuse("q_lora_rank", "are dims of a latent", "null or 1 and more");
+  if (is_v2(hf)) {
+    hf.require("scoring_func", "softmax", "is another router");
+    hf.require("mlp_bias", false, "feed-forwards have no bias");
+    // transformers takes no notice of it, DeepSeek's own code does.
+    if (hf.has("norm_topk_prob"))
+      hf.require("norm_topk_prob", false, "transformers does not normalise");
+    return;
+  }
+  hf.require("scoring_func", "sigmoid", "is another router");
+  hf.require("topk_method", "noaux_tc", "is another router");
 }
 
 /// Which experts V3 chooses: by sigmoid scores and a bias, which a step of
 /// transformers does not move.
-void add_v3_routing(const Json& hf, Json& out) {
-  const std::string score = hf.str_or("scoring_func", "sigmoid");
-  TITAN_USER_CHECK(score == "sigmoid",
-                   "[config.json scoring_func] expected sigmoid, got ",
-                   score);
-  out["score"] = score;
-  out["num_groups"] = hf.i64_or("n_group", 8);
-  out["num_limited_groups"] = hf.i64_or("topk_group", 4);
+void add_v3_routing(const HfConfig& hf, Json& out) {
+  out["score"] = "sigmoid";
+  out["num_groups"] = hf.i64("n_group", 8);
+  out["num_limited_groups"] = hf.i64("topk_group", 4);
   out["group_top"] = 2;
-  out["normalise"] = hf.flag_or("norm_topk_prob", true);
-  out["scale"] = hf.f64_or("routed_scaling_factor", 2.5);
+  out["normalise"] = hf.flag("norm_topk_prob", true, false);
+  out["scale"] = hf.f64("routed_scaling_factor", 2.5);
   out["load_balance_coeff"] = 0.0;
 }
 
 /// And V2: by softmax scores, groups by their best expert.
-void add_v2_routing(const Json& hf, Json& out) {
-  const std::string method = hf.str_or("topk_method", "greedy");
-  TITAN_USER_CHECK(method == "greedy" || method == "group_limited_greedy",
-                   "[config.json topk_method] expected greedy or "
-                   "group_limited_greedy, got ",
-                   method);
-  TITAN_USER_CHECK(!hf.flag_or("norm_topk_prob", false),
-                   "[config.json norm_topk_prob] transformers does not "
-                   "normalise: expected false, got true");
+void add_v2_routing(const HfConfig& hf, Json& out) {
+  const std::string method = hf.str("topk_method", "greedy");
   const bool has_groups = method == "group_limited_greedy";
+  if (method != "greedy" && !has_groups)
+    hf.refuse(
+        "topk_method", "is another router", "greedy or group_limited_greedy");
+  const auto groups = [&](const char* key) {
+    if (!hf.has(key)) hf.refuse(key, "is of topk_method", "a number");
+    return hf.i64(key, 0);
+  };
   out["score"] = "softmax";
-  out["num_groups"] = has_groups ? hf.at("n_group").i64() : 1;
-  out["num_limited_groups"] = has_groups ? hf.at("topk_group").i64() : 1;
+  out["num_groups"] = has_groups ? groups("n_group") : 1;
+  out["num_limited_groups"] = has_groups ? groups("topk_group") : 1;
   out["group_top"] = 1;
   out["normalise"] = false;
-  out["scale"] = hf.f64_or("routed_scaling_factor", 1);
+  out["scale"] = hf.f64("routed_scaling_factor", 1);
   out["load_balance_coeff"] = Json();
 }
 
-Json moe_from_hf(const Json& hf) {
-  TITAN_USER_CHECK(!hf.flag_or("output_router_logits", false),
-                   "[config.json output_router_logits] its balance loss is not "
-                   "supported: expected false, got true");
-  const int64_t every = hf.i64_or("moe_layer_freq", 1);
-  TITAN_USER_CHECK(every == 1,
-                   "[config.json moe_layer_freq] all blocks after the dense "
-                   "ones have experts: expected 1, got ",
-                   every);
+Json moe_from_hf(const HfConfig& hf) {
+  const bool v2 = is_v2(hf);
+  const char* const other = v2 ? "num_experts" : "num_local_experts";
   Json out = Json::object();
-  out["num_experts"] = hf.i64_or(
-      "n_routed_experts", hf.i64_or("num_local_experts", is_v2(hf) ? 64 : 256));
-  out["top_k"] = is_v2(hf) ? hf.at("num_experts_per_tok").i64()
-                           : hf.i64_or("num_experts_per_tok", 8);
-  out["hidden_dim"] =
-      hf.i64_or("moe_intermediate_size", is_v2(hf) ? 1407 : 2048);
+  out["num_experts"] = hf.i64_named("n_routed_experts", other, v2 ? 64 : 256);
+  if (v2 && !hf.has("num_experts_per_tok"))
+    hf.refuse("num_experts_per_tok", "has no default", "a number");
+  out["top_k"] = hf.i64("num_experts_per_tok", 8);
+  out["hidden_dim"] = hf.i64("moe_intermediate_size", v2 ? 1407 : 2048);
   // Null is said by those that have none.
-  out["num_shared_experts"] = hf.find("n_shared_experts") != nullptr
-                                  ? hf.i64_or("n_shared_experts", 0)
-                                  : (is_v2(hf) ? 2 : 1);
-  if (is_v2(hf))
+  out["num_shared_experts"] = hf.i64("n_shared_experts", v2 ? 2 : 1, 0);
+  if (v2)
     add_v2_routing(hf, out);
   else
     add_v3_routing(hf, out);
+  const int64_t num_groups = out.at("num_groups").i64();
+  if (out.at("num_limited_groups").i64() > num_groups)
+    hf.refuse(
+        "topk_group", "are some of n_group", text("at most ", num_groups));
   return out;
 }
 
-/// YaRN's factors of q and k are mscale's here, unless they are given; as
-/// transformers computes them.
-void add_mscale_from_hf(const Json& hf, Json& rope) {
-  const Json* scaling = rope.find("scaling");
+/// YaRN's factors of q and k are mscale's here, unless they are given. 0 says
+/// as little as none, as transformers takes it: the other one then does not
+/// move q and k.
+void add_mscale_from_hf(const HfConfig& hf, Json& rope) {
+  const Json* const scaling = rope.find("scaling");
   if (scaling == nullptr) return;
-  const Json* in = hf.find("rope_parameters");
-  if (in == nullptr || in->is_null()) in = hf.find("rope_scaling");
-  const double mscale = in->f64_or("mscale", 0);
-  const double all_dim = in->f64_or("mscale_all_dim", 0);
+  const HfConfig in = layers::rope_values(hf);
+  const double mscale = in.f64("mscale", 0, 0);
+  const double all_dim = in.f64("mscale_all_dim", 0, 0);
   const bool has_yarn = scaling->at("type").str() == "yarn";
-  TITAN_USER_CHECK(has_yarn || all_dim == 0,
-                   "[config.json rope_parameters.mscale_all_dim] is YaRN's: "
-                   "expected none, got ",
-                   all_dim);
+  if (!has_yarn && all_dim != 0)
+    in.refuse("mscale_all_dim", "is YaRN's", "none");
   if (!has_yarn) return;
-  const double factor = scaling->at("factor").f64();
   Json& out = rope["scaling"];
-  out["mscale"] = all_dim == 0 ? 1 : mscale;
+  const bool has_both = mscale != 0 && all_dim != 0;
+  out["mscale"] = has_both ? mscale : 1;
   out["mscale_all_dim"] = all_dim;
-  if (in->has("attention_factor")) return;
-  out["attention_factor"] = all_dim != 0 && mscale == 0
-                                ? Json(layers::yarn_magnitude(factor))
-                                : Json();
+  if (in.has("attention_factor")) return;
+  out["attention_factor"] =
+      has_both || all_dim == 0
+          ? Json()
+          : Json(layers::yarn_magnitude(out.at("factor").f64()));
 }
 
 void add_rope_to_hf(const DeepseekConfig& c, Json& out) {
@@ -106,12 +145,16 @@ void add_rope_to_hf(const DeepseekConfig& c, Json& out) {
     Json& rope = out[key];
     rope["mscale"] = c.mscale;
     rope["mscale_all_dim"] = c.mscale_all_dim;
-    if (!c.has_attention_factor) rope["attention_factor"] = Json();
+    // transformers takes 0 as no word on q and k.
+    const bool has_both = c.mscale != 0 && c.mscale_all_dim != 0;
+    if (!c.has_attention_factor && has_both) rope["attention_factor"] = Json();
   }
 }
 
 void check_exportable(const DeepseekConfig& c) {
   const layers::RouterConfig& router = c.moe.router;
+  if (!c.is_v3()) layers::check_no_expert_bias(c.moe, "deepseek_v2");
+  if (!c.is_v3()) layers::check_heads_divide_dim(c, "deepseek_v2");
   const int64_t group_top = c.is_v3() ? 2 : 1;
   TITAN_USER_CHECK(router.num_groups == 1 || router.group_top == group_top,
                    "[model.moe.group_top] with scores of ",
@@ -173,30 +216,30 @@ void block_keys(Keys& keys,
                               false,
                               block.native + "moe.shared_experts.",
                               mlp + "shared_experts.");
-  if (c.moe.load_balance_coeff && c.is_v3())
+  if (c.is_v3())
     keys.identity(block.native + "moe.expert_bias_E",
                   mlp + "gate.e_score_correction_bias");
-  else
-    keys.ignore(mlp + "gate.e_score_correction_bias");
 }
 
 }  // namespace
 
 // Defaults are those of transformers' DeepseekV3Config and DeepseekV2Config.
-Json DeepseekV3::config_from_hf(const Json& hf) {
-  Json out = layers::decoder_without_heads_from_hf(hf, is_v2(hf) ? 2048 : 4096);
-  out["num_dense_layers"] =
-      hf.i64_or("first_k_dense_replace", is_v2(hf) ? 0 : 3);
+Json DeepseekV3::config_from_hf(const Json& json) {
+  const HfConfig hf(json);
+  check_hf(hf);
+  layers::check_whole_heads_turn(hf);
+  Json out = layers::decoder_without_heads_from_hf(hf, defaults_of(is_v2(hf)));
+  out["num_dense_layers"] = hf.i64("first_k_dense_replace", is_v2(hf) ? 0 : 3);
   // Null is said by those that have none.
-  out["q_lora_rank"] =
-      hf.i64_or("q_lora_rank", hf.find("q_lora_rank") != nullptr ? 0 : 1536);
-  out["kv_lora_rank"] = hf.i64_or("kv_lora_rank", 512);
-  out["qk_nope_head_dim"] = hf.i64_or("qk_nope_head_dim", 128);
-  out["qk_rope_head_dim"] = hf.i64_or("qk_rope_head_dim", 64);
-  out["v_head_dim"] = hf.i64_or("v_head_dim", 128);
+  out["q_lora_rank"] = hf.i64("q_lora_rank", 1536, 0);
+  out["kv_lora_rank"] = hf.i64("kv_lora_rank", 512);
+  out["qk_nope_head_dim"] = hf.i64("qk_nope_head_dim", 128);
+  out["qk_rope_head_dim"] = hf.i64("qk_rope_head_dim", 64);
+  out["v_head_dim"] = hf.i64("v_head_dim", 128);
   out["moe"] = moe_from_hf(hf);
   Json& rope = out["rope"];
-  rope["interleaved"] = is_v2(hf) || hf.flag_or("rope_interleave", true);
+  rope["interleaved"] =
+      is_v2(hf) || hf.flag("rope_interleave", true, /*null=*/false);
   add_mscale_from_hf(hf, rope);
   return out;
 }

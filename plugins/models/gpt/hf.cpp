@@ -6,6 +6,7 @@
 
 #include "plugins/models/gpt/layouts.h"
 #include "plugins/models/gpt/model.h"
+#include "plugins/models/layers/decoder_hf.hpp"
 #include "plugins/models/layers/options.hpp"
 
 namespace titan::gpt {
@@ -38,8 +39,9 @@ constexpr std::pair<std::string_view, std::string_view> kActivationNames[] = {
 struct Entry {
   explicit Entry(const Json& entry) : json(entry) {}
   const std::string& key() const { return json.at(size_t{0}).str(); }
-  const Json* otherwise() const {
-    return json.size() > 1 ? &json.items()[1] : nullptr;
+  const Json& otherwise() const { return json.at(size_t{1}); }
+  bool knows(std::string_view theirs) const {
+    return values() != nullptr && values()->find(theirs) != nullptr;
   }
   const Json* values() const {
     return json.size() > 2 ? &json.items()[2] : nullptr;
@@ -64,12 +66,17 @@ Json activation_to_hf(const std::string& name) {
   return found->first;
 }
 
-Json option_from_hf(const std::string& path,
+Json option_from_hf(const Json& hf,
+                    const std::string& path,
                     const Entry& entry,
                     const Json& theirs) {
-  if (entry.values() != nullptr)
+  if (entry.values() != nullptr) {
     if (const Json* const ours = entry.values()->find(theirs.dump()))
       return *ours;
+    for (const auto& [name, ours] : entry.values()->members())
+      if (theirs.is_number() && is_equal(theirs, ours))
+        layers::HfConfig(hf).refuse(entry.key(), "is written otherwise", name);
+  }
   return path == kActivations ? activation_from_hf(theirs.str()) : theirs;
 }
 
@@ -84,28 +91,69 @@ Json option_to_hf(const std::string& path,
 
 void check_required(const Json& layout, const Json& hf) {
   for (const auto& [key, value] : layout.at("require").members())
-    TITAN_USER_CHECK(!hf.has(key) || is_equal(hf.at(key), value),
-                     "[config.json ",
-                     key,
-                     "] is not supported: expected ",
-                     value.dump(),
-                     ", got ",
-                     hf.at(key).dump());
+    if (hf.has(key))
+      layers::HfConfig(hf).require(key, value, "is not supported");
 }
 
-/// The "rope" section; partial_rotary_factor is where transformers 5 or 4 has
-/// it, or rotary_pct as GPT-NeoX called it.
-Json rope_section(const Json& layout, const Json& hf) {
+/// What config.json has at the entry's key. Null is as absent where
+/// transformers makes a list itself, else a value of those that may have it.
+const Json& theirs_at(const Json& hf, const Entry& entry) {
+  const Json& otherwise = entry.otherwise();
+  const Json* const found = hf.find(entry.key());
+  if (found == nullptr || (found->is_null() && otherwise.is_array()))
+    return otherwise;
+  const bool may_be_null = otherwise.is_null() || entry.knows("null");
+  const bool is_right = found->is_null()
+                            ? may_be_null
+                            : otherwise.is_null() ||
+                                  found->kind() == otherwise.kind() ||
+                                  (found->is_int() && otherwise.is_number());
+  if (!is_right)
+    layers::HfConfig(hf).refuse(
+        entry.key(), "is of another kind", otherwise.kind());
+  return *found;
+}
+
+/// config.json with keys by one name, where the family knows two.
+Json with_one_name(const Json& layout, const Json& hf) {
+  Json out = hf;
+  if (!layout.has("aliases")) return out;
+  for (const auto& [alias, key] : layout.at("aliases").members()) {
+    if (!hf.has(alias)) continue;
+    const std::string& name = key.str();
+    out[name] = layers::HfConfig(hf).i64_named(name, alias, 0);
+  }
+  return out;
+}
+
+/// Refuses what the network of a rope, or the length of a list, cannot be.
+void check_shape(const Json& layout, const Json& hf, const Json& options) {
+  const layers::HfConfig config(hf);
+  const Json* const types = find_option(options, "attention.layer_types");
+  const int64_t num_layers = options.at("num_layers").i64();
+  if (config.has("layer_types") && types != nullptr &&
+      static_cast<int64_t>(types->size()) != num_layers)
+    config.refuse("layer_types", "one for each block", text(num_layers));
+  if (layout.has("rope") && layout.at("config").find("head_dim") == nullptr &&
+      config.has("head_dim") && options.at("num_heads").i64() > 0)
+    config.require("head_dim",
+                   options.at("dim").i64() / options.at("num_heads").i64(),
+                   "heads share the model's dims");
+}
+
+/// The "rope" section. Some families have other names for its values.
+Json rope_section(const Json& layout, const Json& json, int64_t max_position) {
+  const layers::HfConfig hf(json);
   const Json& rope = layout.at("rope");
-  const double theta = rope.at("theta").f64();
-  Json out = layers::rope_from_hf(hf, hf.f64_or("rotary_emb_base", theta));
-  const double otherwise =
-      hf.f64_or("partial_rotary_factor",
-                hf.f64_or("rotary_pct", rope.f64_or("fraction", 1)));
-  const Json none;
-  const Json* const parameters = hf.find("rope_parameters");
-  out["fraction"] = (parameters != nullptr ? *parameters : none)
-                        .f64_or("partial_rotary_factor", otherwise);
+  Json out = layers::rope_from_hf(hf,
+                                  rope.at("theta").f64(),
+                                  max_position,
+                                  rope.str_or("theta_key", "rope_theta"));
+  if (rope.has("fraction"))
+    out["fraction"] = layers::turned_part(
+        hf, rope.at("fraction").f64(), rope.at("fraction_key").str());
+  else
+    layers::check_whole_heads_turn(hf);
   return out;
 }
 
@@ -176,26 +224,27 @@ void check_layout(const GptConfig& c) {
     check_fits(layout_named(c.layout), c.layout, c.json);
 }
 
-Json Gpt::config_from_hf(const Json& hf) {
-  const std::string type = hf.at("model_type").str();
-  if (type == kOwnType) return hf.at(kOwnType);
+Json Gpt::config_from_hf(const Json& json) {
+  const std::string type = json.at("model_type").str();
+  if (type == kOwnType) return json.at(kOwnType);
   const Json layout = layout_named(type);
+  const Json hf = with_one_name(layout, json);
   check_required(layout, hf);
   Json out = layout.at("options");
-  for (const auto& [path, json] : layout.at("config").members()) {
-    const Entry entry(json);
-    const Json* theirs = hf.find(entry.key());
-    if (theirs == nullptr) theirs = entry.otherwise();
-    if (theirs == nullptr) continue;
-    const Json ours = option_from_hf(path, entry, *theirs);
-    if (!ours.is_null()) set_option(out, path, ours);
+  for (const auto& [path, value] : layout.at("config").members()) {
+    const Entry entry(value);
+    const Json& theirs = theirs_at(hf, entry);
+    if (theirs.is_null() && !entry.knows("null")) continue;
+    set_option(out, path, option_from_hf(hf, path, entry, theirs));
   }
+  check_shape(layout, hf, out);
   // Published files name a window beside blocks that are all full.
   const Json* const types = find_option(out, "attention.layer_types");
   if (types != nullptr &&
       types->dump().find("sliding_attention") == std::string::npos)
     set_option(out, "attention.window", {});
-  if (layout.has("rope")) out["rope"] = rope_section(layout, hf);
+  if (layout.has("rope"))
+    out["rope"] = rope_section(layout, hf, out.at("max_position").i64());
   set_option(out, "hf.layout", type);
   return out;
 }
@@ -209,6 +258,8 @@ Json Gpt::config_to_hf() const {
     return out;
   }
   const Json layout = layout_named(config_.layout);
+  if (layout.has("heads_divide_dim"))
+    layers::check_heads_divide_dim(config_, config_.layout);
   const Json options = resolved(config_);
   out["model_type"] = layout.at("model_type");
   out["architectures"] = Json::array({layout.at("architecture")});

@@ -18,7 +18,11 @@ inline constexpr std::string_view kOwnLayout = "titan";
 /// {"model_type", "architecture",
 ///  "options": {...}             options that the family fixes
 ///  "config": {"norm.eps": [key, otherwise, {text of theirs: ours}]}
-///  "rope": {"theta": otherwise, "fraction": otherwise}, or none
+///                               otherwise: transformers' default for the key
+///  "rope": {"theta": otherwise, "fraction": otherwise, "theta_key": beside
+///           rope_parameters, "fraction_key": likewise}, or none
+///  "aliases": {name: key}       other names of keys; may be absent
+///  "heads_divide_dim": true     transformers insists; may be absent
 ///  "least": {"moe.num_experts": 1}   may be absent
 ///  "require": {key: value}      of config.json, where it has the key
 ///  "write": {key: value}        what an export says besides; may be absent

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What decoders of grouped-query attention and SwiGLU have in common as
-// configuration: read from a recipe, from Hugging Face's config.json and back,
-// and the FLOPs that follow. A family's config derives from it. The network is
-// in decoder.hpp, names of checkpoints in decoder_keys.hpp.
+// configuration, read from a recipe, and the FLOPs that follow. A family's
+// config derives from it. The network is in decoder.hpp, config.json of Hugging
+// Face in decoder_hf.hpp, names of checkpoints in decoder_keys.hpp.
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <titan/sdk/config.hpp>
@@ -154,118 +153,6 @@ inline double decoder_flops(const DecoderConfig& c,
                             int64_t block_weights,
                             int64_t attended) {
   return decoder_flops(c, block_weights, attended, 2 * c.head_dim);
-}
-
-// ---- config.json ----
-
-/// Refuses what none of these networks does.
-inline void check_hf_decoder(const Json& hf) {
-  const std::string activation = hf.str_or("hidden_act", "silu");
-  TITAN_USER_CHECK(activation == "silu",
-                   "[config.json hidden_act] the feed-forward is SwiGLU: "
-                   "expected silu, got ",
-                   activation);
-  const double rotary = hf.f64_or("partial_rotary_factor", 1);
-  TITAN_USER_CHECK(rotary == 1,
-                   "[config.json partial_rotary_factor] whole heads are "
-                   "turned: expected 1, got ",
-                   rotary);
-  const double dropout = hf.f64_or("attention_dropout", 0);
-  TITAN_USER_CHECK(dropout == 0,
-                   "[config.json attention_dropout] attention drops nothing: "
-                   "expected 0, got ",
-                   dropout);
-}
-
-/// The keys of read_decoder_without_heads. `default_max_position`: where
-/// config.json does not say, as all defaults that of transformers.
-inline Json decoder_without_heads_from_hf(const Json& hf,
-                                          int64_t default_max_position) {
-  check_hf_decoder(hf);
-  Json out = Json::object();
-  out["dim"] = hf.at("hidden_size");
-  out["num_layers"] = hf.at("num_hidden_layers");
-  out["num_heads"] = hf.at("num_attention_heads");
-  out["hidden_dim"] = hf.at("intermediate_size");
-  out["vocab_size"] = hf.at("vocab_size");
-  out["norm_eps"] = hf.f64_or("rms_norm_eps", 1e-6);
-  out["tie_embeddings"] = hf.flag_or("tie_word_embeddings", false);
-  out["max_position"] =
-      hf.i64_or("max_position_embeddings", default_max_position);
-  out["attention_bias"] = hf.flag_or("attention_bias", false);
-  out["rope"] = rope_from_hf(hf, 10000);
-  return out;
-}
-
-/// The keys of read_decoder.
-inline Json decoder_from_hf(const Json& hf, int64_t default_max_position) {
-  Json out = decoder_without_heads_from_hf(hf, default_max_position);
-  out["num_kv_heads"] =
-      hf.i64_or("num_key_value_heads", out.at("num_heads").i64());
-  if (hf.has("head_dim")) out["head_dim"] = hf.at("head_dim");
-  return out;
-}
-
-/// The blocks of type `kind` in config.json's "layer_types"; the others must be
-/// of type `other`.
-inline std::vector<bool> layers_of_type(const Json& hf,
-                                        const std::string& kind,
-                                        const std::string& other) {
-  const int64_t num_layers = hf.at("num_hidden_layers").i64();
-  const auto& types = hf.at("layer_types").items();
-  TITAN_USER_CHECK(static_cast<int64_t>(types.size()) == num_layers,
-                   "[config.json layer_types] one for each block: expected ",
-                   num_layers,
-                   ", got ",
-                   types.size());
-  std::vector<bool> out;
-  for (const Json& given : types) {
-    const std::string& type = given.str();
-    TITAN_USER_CHECK(type == kind || type == other,
-                     "[config.json layer_types] block ",
-                     out.size(),
-                     ": expected ",
-                     other,
-                     " or ",
-                     kind,
-                     ", got ",
-                     type);
-    out.push_back(type == kind);
-  }
-  return out;
-}
-
-inline Json layer_types(const std::vector<bool>& layers,
-                        const std::string& kind,
-                        const std::string& other) {
-  Json out = Json::array();
-  for (const bool is_kind : layers) out.push_back(is_kind ? kind : other);
-  return out;
-}
-
-inline Json decoder_to_hf(const DecoderConfig& c,
-                          std::string_view architecture,
-                          std::string_view model_type) {
-  Json out = Json::object();
-  out["architectures"] = Json::array({architecture});
-  out["model_type"] = model_type;
-  out["hidden_act"] = "silu";
-  out["hidden_size"] = c.dim;
-  out["num_hidden_layers"] = c.num_layers;
-  out["num_attention_heads"] = c.num_heads;
-  out["num_key_value_heads"] = c.num_kv_heads;
-  out["head_dim"] = c.head_dim;
-  out["intermediate_size"] = c.hidden_dim;
-  out["vocab_size"] = c.vocab_size;
-  out["rms_norm_eps"] = c.norm_eps;
-  out["tie_word_embeddings"] = c.tie_embeddings;
-  out["max_position_embeddings"] = c.max_position;
-  out["attention_bias"] = c.attention_bias;
-  out["rope_parameters"] = rope_to_hf(c.rope);
-  // The form that transformers 4 reads.
-  out["rope_theta"] = c.rope.theta;
-  if (c.rope.scaling != "none") out["rope_scaling"] = rope_to_hf(c.rope);
-  return out;
 }
 
 }  // namespace titan::layers

@@ -3,6 +3,15 @@
 // behind the model predict tokens further ahead, one after the other, through
 // the model's own embedding and head. Legend: T tokens, D model dim, d depth:
 // one predicts what follows the token d ahead.
+//
+// The first depth reads the hidden state behind the model's final norm, a
+// further one that behind the norm of the depth before. The report leaves it
+// open (its h_i^0 is "the representation given by the main model"); those that
+// run the released weights do so (transformers 5.24 modeling_layers.py MtpModel
+// on hidden_states[-1], vLLM's deepseek_mtp.py), and Megatron-LM trains so
+// (transformer_block.py, has_final_layernorm_in_this_stage). torchtitan reads
+// it before the norm, which is another network: hnorm does not undo the final
+// norm's weight.
 #pragma once
 
 #include <algorithm>

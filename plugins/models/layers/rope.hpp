@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rotary position embedding: its config section, the call site, and the forms
-// that Hugging Face's config.json gives it (rope_parameters, rope_scaling).
+// Rotary position embedding: its config section and the call site. The forms
+// that config.json gives it are in rope_hf.hpp.
 #pragma once
 
 #include <cmath>
@@ -105,70 +105,6 @@ inline Op rope_op(const Build& b, const RopeConfig& c) {
 inline double attention_scale(int64_t head_dim, const RopeConfig& rope) {
   return std::pow(static_cast<double>(head_dim), -0.5) * rope.attention_factor *
          rope.attention_factor;
-}
-
-/// config.json -> the "rope" section. Knows rope_parameters (transformers 5),
-/// rope_scaling with "rope_type" or "type", and none.
-inline Json rope_from_hf(const Json& hf, double default_theta) {
-  const Json none;
-  const Json* source = hf.find("rope_parameters");
-  if (source == nullptr || source->is_null()) source = hf.find("rope_scaling");
-  const Json& in = source != nullptr ? *source : none;
-  const std::string type = in.str_or("rope_type", in.str_or("type", "default"));
-  Json out = Json::object();
-  out["theta"] =
-      in.f64_or("rope_theta", hf.f64_or("rope_theta", default_theta));
-  if (type == "default") return out;
-  TITAN_USER_CHECK(type == "llama3" || type == "linear" || type == "yarn",
-                   "[config.json rope_parameters.rope_type] is not known: "
-                   "expected default, llama3, linear or yarn, got ",
-                   type);
-  Json& scaling = out["scaling"];
-  scaling["type"] = type == "llama3" ? "llama" : type.c_str();
-  scaling["factor"] = in.at("factor").f64();
-  if (type == "linear") return out;
-  scaling["original_max_position"] =
-      in.i64_or("original_max_position_embeddings",
-                hf.i64_or("original_max_position_embeddings",
-                          hf.i64_or("max_position_embeddings", 0)));
-  if (type == "llama3") {
-    scaling["low_freq_factor"] = in.at("low_freq_factor").f64();
-    scaling["high_freq_factor"] = in.at("high_freq_factor").f64();
-    return out;
-  }
-  scaling["beta_fast"] = in.f64_or("beta_fast", 32);
-  scaling["beta_slow"] = in.f64_or("beta_slow", 1);
-  scaling["truncate"] = in.flag_or("truncate", true);
-  if (in.has("attention_factor"))
-    scaling["attention_factor"] = in.at("attention_factor").f64();
-  else if (in.has("mscale") && in.has("mscale_all_dim"))
-    scaling["attention_factor"] =
-        yarn_magnitude(scaling.at("factor").f64(), in.at("mscale").f64()) /
-        yarn_magnitude(scaling.at("factor").f64(),
-                       in.at("mscale_all_dim").f64());
-  return out;
-}
-
-/// The "rope_parameters" of config.json.
-inline Json rope_to_hf(const RopeConfig& c) {
-  Json out = Json::object({{"rope_theta", c.theta}});
-  out["rope_type"] = c.scaling == "none"    ? "default"
-                     : c.scaling == "llama" ? "llama3"
-                                            : c.scaling.c_str();
-  if (c.scaling == "none") return out;
-  out["factor"] = c.factor;
-  if (c.scaling == "linear") return out;
-  out["original_max_position_embeddings"] = c.original_max_position;
-  if (c.scaling == "llama") {
-    out["low_freq_factor"] = c.low_freq_factor;
-    out["high_freq_factor"] = c.high_freq_factor;
-    return out;
-  }
-  out["beta_fast"] = c.beta_fast;
-  out["beta_slow"] = c.beta_slow;
-  out["truncate"] = c.truncate;
-  out["attention_factor"] = c.attention_factor;
-  return out;
 }
 
 }  // namespace titan::layers

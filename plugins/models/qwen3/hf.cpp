@@ -2,7 +2,9 @@
 // Hugging Face's Qwen3ForCausalLM and Qwen3MoeForCausalLM: config.json both
 // ways, and key rules. Both sides turn halves of a head, so nothing is
 // permuted.
+#include "plugins/models/layers/decoder_hf.hpp"
 #include "plugins/models/layers/decoder_keys.hpp"
+#include "plugins/models/layers/moe_hf.hpp"
 #include "plugins/models/qwen3/model.h"
 
 namespace titan::qwen3 {
@@ -15,32 +17,52 @@ constexpr const char* kFull = "full_attention";
 constexpr const char* kUnsupported[] = {"dual_chunk_attention_config",
                                         "sparse_attention_config"};
 
-bool is_moe(const Json& hf) {
-  return hf.str_or("model_type", "qwen3") == "qwen3_moe";
+bool is_moe(const layers::HfConfig& hf) {
+  return hf.str("model_type", "qwen3") == "qwen3_moe";
+}
+
+layers::HfDefaults defaults_of(bool is_moe) {
+  if (is_moe)
+    return {.dim = 2048,
+            .hidden_dim = 6144,
+            .num_layers = 24,
+            .num_heads = 32,
+            .num_kv_heads = 4,
+            .vocab_size = 151936,
+            .max_position = 32768};
+  return {.dim = 4096,
+          .hidden_dim = 22016,
+          .num_layers = 32,
+          .num_heads = 32,
+          .num_kv_heads = 32,
+          .vocab_size = 151936,
+          .max_position = 32768};
 }
 
 /// "layer_types", else the blocks from max_window_layers on; with experts all.
-Json sliding_layers_from_hf(const Json& hf, bool has_window) {
+Json sliding_layers_from_hf(const layers::HfConfig& hf,
+                            int64_t num_layers,
+                            bool has_window) {
   if (!is_moe(hf) && hf.has("layer_types"))
-    return layers::layer_numbers(layers::layers_of_type(hf, kSliding, kFull));
-  const int64_t num_layers = hf.at("num_hidden_layers").i64();
-  const int64_t first = is_moe(hf) ? 0 : hf.i64_or("max_window_layers", 28);
+    return layers::layer_numbers(
+        layers::layers_of_type(hf, num_layers, kSliding, kFull));
+  const int64_t first = is_moe(hf) ? 0 : hf.i64("max_window_layers", 28);
   Json out = Json::array();
   for (int64_t layer = first; has_window && layer < num_layers; ++layer)
     out.push_back(layer);
   return out;
 }
 
-void add_window_from_hf(const Json& hf, Json& out) {
-  const Json* size = hf.find("sliding_window");
-  const bool has_window = hf.flag_or("use_sliding_window", false) &&
-                          !(size != nullptr && size->is_null());
-  Json layers = sliding_layers_from_hf(hf, has_window);
+void add_window_from_hf(const layers::HfConfig& hf, Json& out) {
+  const bool has_window =
+      hf.flag("use_sliding_window", false) && !hf.is_null("sliding_window");
+  Json layers =
+      sliding_layers_from_hf(hf, out.at("num_layers").i64(), has_window);
   if (layers.size() == 0) return;
   TITAN_USER_CHECK(has_window,
                    "[config.json use_sliding_window] layer_types has sliding "
                    "attention: expected true and a sliding_window, got none");
-  out["sliding_window"] = hf.i64_or("sliding_window", 4096);
+  out["sliding_window"] = hf.i64("sliding_window", 4096);
   out["sliding_layers"] = std::move(layers);
 }
 
@@ -69,11 +91,12 @@ void add_window_to_hf(const Qwen3Config& c, Json& out) {
   add_window_layers_to_hf(c, out);
 }
 
-Json moe_from_hf(const Json& hf) {
+Json moe_from_hf(const layers::HfConfig& hf) {
   Json out = layers::moe_from_hf(hf, 128, 768);
-  out["normalise"] = hf.flag_or("norm_topk_prob", false);
-  out["sparse_step"] = hf.i64_or("decoder_sparse_step", 1);
-  if (hf.has("mlp_only_layers")) out["dense_layers"] = hf.at("mlp_only_layers");
+  out["normalise"] = hf.flag("norm_topk_prob", false);
+  out["sparse_step"] = hf.i64("decoder_sparse_step", 1);
+  if (hf.has("mlp_only_layers"))
+    out["dense_layers"] = hf.json().at("mlp_only_layers");
   return out;
 }
 
@@ -88,16 +111,18 @@ void add_moe_to_hf(const Qwen3Config& c, Json& out) {
 }  // namespace
 
 // Defaults are those of transformers' Qwen3Config and Qwen3MoeConfig.
-Json Qwen3::config_from_hf(const Json& hf) {
+Json Qwen3::config_from_hf(const Json& json) {
+  const layers::HfConfig hf(json);
   for (const char* key : kUnsupported)
     TITAN_USER_CHECK(!hf.has(key),
                      "[config.json ",
                      key,
                      "] is not supported: expected none, got one");
-  Json out = layers::decoder_from_hf(hf, 32768);
+  layers::check_whole_heads_turn(hf);
+  Json out = layers::decoder_from_hf(hf, defaults_of(is_moe(hf)));
   const int64_t default_head_dim =
-      is_moe(hf) ? hf.at("hidden_size").i64() / out.at("num_heads").i64() : 128;
-  out["head_dim"] = hf.i64_or("head_dim", default_head_dim);
+      is_moe(hf) ? out.at("dim").i64() / out.at("num_heads").i64() : 128;
+  out["head_dim"] = hf.i64("head_dim", default_head_dim);
   add_window_from_hf(hf, out);
   if (is_moe(hf)) out["moe"] = moe_from_hf(hf);
   return out;
@@ -105,10 +130,10 @@ Json Qwen3::config_from_hf(const Json& hf) {
 
 Json Qwen3::config_to_hf() const {
   const bool has_experts = config_.has_experts();
+  const char* const type = has_experts ? "qwen3_moe" : "qwen3";
+  if (has_experts) layers::check_no_expert_bias(config_.moe, type);
   Json out = layers::decoder_to_hf(
-      config_,
-      has_experts ? "Qwen3MoeForCausalLM" : "Qwen3ForCausalLM",
-      has_experts ? "qwen3_moe" : "qwen3");
+      config_, has_experts ? "Qwen3MoeForCausalLM" : "Qwen3ForCausalLM", type);
   add_window_to_hf(config_, out);
   if (has_experts) add_moe_to_hf(config_, out);
   return out;

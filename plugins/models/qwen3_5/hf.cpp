@@ -3,7 +3,9 @@
 // model inside their ...ForConditionalGeneration: config.json both ways, and
 // key rules. Both sides turn halves of a head, so nothing is permuted; theirs
 // has q, k and v of linear attention in one projection and one convolution.
+#include "plugins/models/layers/decoder_hf.hpp"
 #include "plugins/models/layers/decoder_keys.hpp"
+#include "plugins/models/layers/moe_hf.hpp"
 #include "plugins/models/qwen3_5/model.h"
 
 namespace titan::qwen3_5 {
@@ -12,15 +14,36 @@ namespace {
 constexpr const char* kLinear = "linear_attention";
 constexpr const char* kFull = "full_attention";
 
+bool is_moe(const layers::HfConfig& hf) {
+  return hf.str("model_type", "").starts_with("qwen3_5_moe");
+}
+
+layers::HfDefaults defaults_of(bool is_moe) {
+  if (is_moe)
+    return {.dim = 2048,
+            .hidden_dim = 512,  // of no block
+            .num_layers = 40,
+            .num_heads = 16,
+            .num_kv_heads = 2,
+            .vocab_size = 248320,
+            .max_position = 32768};
+  return {.dim = 4096,
+          .hidden_dim = 12288,
+          .num_layers = 32,
+          .num_heads = 16,
+          .num_kv_heads = 4,
+          .vocab_size = 248320,
+          .max_position = 32768};
+}
+
 /// "layer_types", else every "full_attention_interval"-th; null where that is
 /// every fourth.
-Json full_attention_from_hf(const Json& hf) {
-  const int64_t num_layers = hf.at("num_hidden_layers").i64();
+Json full_attention_from_hf(const layers::HfConfig& hf, int64_t num_layers) {
   std::vector<bool> is_full;
   if (hf.has("layer_types")) {
-    is_full = layers::layers_of_type(hf, kFull, kLinear);
+    is_full = layers::layers_of_type(hf, num_layers, kFull, kLinear);
   } else {
-    const int64_t interval = hf.i64_or("full_attention_interval", 4);
+    const int64_t interval = hf.size("full_attention_interval", 4);
     for (int64_t layer = 0; layer < num_layers; ++layer)
       is_full.push_back((layer + 1) % interval == 0);
   }
@@ -28,75 +51,65 @@ Json full_attention_from_hf(const Json& hf) {
   return layers::layer_numbers(is_full);
 }
 
-bool is_moe(const Json& hf) {
-  return hf.str_or("model_type", "") == "qwen3_5_moe_text" ||
-         hf.has("num_experts_per_tok");
-}
-
-Json linear_from_hf(const Json& hf) {
+Json linear_from_hf(const layers::HfConfig& hf) {
   Json out = Json::object();
-  out["num_key_heads"] = hf.i64_or("linear_num_key_heads", 16);
-  out["num_value_heads"] = hf.i64_or("linear_num_value_heads", 32);
-  out["key_head_dim"] = hf.i64_or("linear_key_head_dim", 128);
-  out["value_head_dim"] = hf.i64_or("linear_value_head_dim", 128);
-  out["conv_taps"] = hf.i64_or("linear_conv_kernel_dim", 4);
+  out["num_key_heads"] = hf.i64("linear_num_key_heads", 16);
+  out["num_value_heads"] = hf.i64("linear_num_value_heads", 32);
+  out["key_head_dim"] = hf.i64("linear_key_head_dim", 128);
+  out["value_head_dim"] = hf.i64("linear_value_head_dim", 128);
+  out["conv_taps"] = hf.i64("linear_conv_kernel_dim", 4);
   return out;
 }
 
-Json moe_from_hf(const Json& hf) {
+Json moe_from_hf(const layers::HfConfig& hf) {
   Json out = layers::moe_from_hf(hf, 256, 512);
-  out["shared_hidden_dim"] = hf.i64_or("shared_expert_intermediate_size", 512);
-  return out;
-}
-
-// Some files have the part of a head that is turned beside the rope's other
-// values; models of experts may lack the dense width.
-Json decoder_from_hf(Json hf) {
-  if (is_moe(hf) && !hf.has("intermediate_size"))
-    hf["intermediate_size"] = hf.i64_or("moe_intermediate_size", 512);
-  const Json& rope = hf.has("rope_parameters") ? hf.at("rope_parameters") : hf;
-  const double part = rope.f64_or("partial_rotary_factor",
-                                  hf.f64_or("partial_rotary_factor", 0.25));
-  hf["partial_rotary_factor"] = 1;
-  Json out = layers::decoder_from_hf(hf, 32768);
-  out["rope"]["partial_factor"] = part;
+  out["shared_hidden_dim"] = hf.i64("shared_expert_intermediate_size", 512);
   return out;
 }
 
 }  // namespace
 
-// Defaults are those of transformers' Qwen3_5TextConfig. The text model of a
-// vision-language one stands under text_config; its head may be tied there or
-// around it.
-Json Qwen35::config_from_hf(const Json& hf) {
-  const Json& text = hf.has("text_config") ? hf.at("text_config") : hf;
-  TITAN_USER_CHECK(text.flag_or("attn_output_gate", true),
-                   "[config.json attn_output_gate] attention has an output "
-                   "gate: expected true, got false");
-  Json out = decoder_from_hf(text);
-  if (is_moe(text)) out["moe"] = moe_from_hf(text);
-  out["head_dim"] = text.i64_or("head_dim", 256);
-  out["tie_embeddings"] = hf.flag_or(
-      "tie_word_embeddings", text.flag_or("tie_word_embeddings", false));
-  out["full_attention_layers"] = full_attention_from_hf(text);
+// Defaults are those of transformers' Qwen3_5TextConfig and
+// Qwen3_5MoeTextConfig. The text model of a vision-language one stands under
+// text_config; its head may be tied there or around it.
+Json Qwen35::config_from_hf(const Json& json) {
+  const layers::HfConfig hf(json);
+  const layers::HfConfig text(hf.has("text_config") ? json.at("text_config")
+                                                    : json);
+  text.require("attn_output_gate", true, "attention has an output gate");
+  const bool has_experts = is_moe(hf) || is_moe(text);
+  Json out = layers::decoder_from_hf(text, defaults_of(has_experts));
+  out["rope"]["partial_factor"] = layers::turned_part(text, 0.25);
+  if (has_experts) out["moe"] = moe_from_hf(text);
+  out["head_dim"] = text.i64("head_dim", 256);
+  out["tie_embeddings"] =
+      hf.flag("tie_word_embeddings", text.flag("tie_word_embeddings", false));
+  out["full_attention_layers"] =
+      full_attention_from_hf(text, out.at("num_layers").i64());
   out["linear_attention"] = linear_from_hf(text);
   return out;
 }
 
 Json Qwen35::config_to_hf() const {
   const Qwen35Config& c = config_;
+  const char* const type =
+      c.has_experts() ? "qwen3_5_moe_text" : "qwen3_5_text";
+  if (c.has_experts()) layers::check_no_expert_bias(c.moe, type);
   Json out = layers::decoder_to_hf(
       c,
       c.has_experts() ? "Qwen3_5MoeForCausalLM" : "Qwen3_5ForCausalLM",
-      c.has_experts() ? "qwen3_5_moe_text" : "qwen3_5_text");
-  Json& rope = out["rope_parameters"];
-  rope["partial_rotary_factor"] =
-      static_cast<double>(c.rope.rotary_dim) / static_cast<double>(c.head_dim);
+      type);
   // Thirds of the pairs; without images all three turn alike.
   const int64_t pairs = c.rope.rotary_dim / 2;
-  rope["mrope_section"] =
-      Json::array({(pairs + 2) / 3, (pairs + 1) / 3, pairs / 3});
-  rope["mrope_interleaved"] = true;
+  for (const char* key : {"rope_parameters", "rope_scaling"}) {
+    if (!out.has(key)) continue;
+    Json& rope = out[key];
+    rope["partial_rotary_factor"] = static_cast<double>(c.rope.rotary_dim) /
+                                    static_cast<double>(c.head_dim);
+    rope["mrope_section"] =
+        Json::array({(pairs + 2) / 3, (pairs + 1) / 3, pairs / 3});
+    rope["mrope_interleaved"] = true;
+  }
   out["layer_types"] = layers::layer_types(c.full_attention, kFull, kLinear);
   out["linear_num_key_heads"] = c.linear.num_key_heads;
   out["linear_num_value_heads"] = c.linear.num_value_heads;

@@ -171,7 +171,9 @@ TEST_CASE("deepseek imports V2's config.json as its flavor", "[unit]") {
       R"("rope_theta":10000,"routed_scaling_factor":1.0,)"
       R"("scoring_func":"softmax","topk_group":1,"topk_method":"greedy"})");
   const Model imported(config.dump());
-  const Model flavor(plugin().flavor("16B"));
+  Json unbalanced = Json::parse(plugin().flavor("16B"));
+  unbalanced["moe"]["load_balance_coeff"] = Json();
+  const Model flavor(unbalanced.dump());
   CHECK(imported.to_hf() == flavor.to_hf());
   CHECK(imported.num_parameters() == flavor.num_parameters());
   CHECK(imported.key_rules().count("layers.{i}.moe.expert_bias_E") == 0);
@@ -218,7 +220,8 @@ TEST_CASE("deepseek refuses what its network does not do", "[unit]") {
       R"("kv_lora_rank":4,"q_lora_rank":0,"qk_nope_head_dim":4,)"
       R"("qk_rope_head_dim":2,"v_head_dim":4,"hidden_dim":16,"vocab_size":32,)"
       R"("moe":{"score":"softmax","normalise":false,"num_groups":1,)"
-      R"("num_limited_groups":1,"num_experts":4,"top_k":2,"hidden_dim":4}})";
+      R"("num_limited_groups":1,"num_experts":4,"top_k":2,"hidden_dim":4,)"
+      R"("load_balance_coeff":null}})";
   const auto unsaid = [&](const std::string& more, const std::string& text) {
     INFO(more);
     CHECK_THROWS_WITH(Model(with(softmax, more)).to_hf(),

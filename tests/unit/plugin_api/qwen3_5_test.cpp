@@ -226,11 +226,14 @@ TEST_CASE("qwen3_5 imports the part of a head that is turned", "[unit]") {
 }
 
 TEST_CASE("qwen3_5 imports experts, the text model's own or inside", "[unit]") {
-  const std::string text =
+  std::string text =
       with(kHf,
            R"("num_experts":16,)"
            R"("num_experts_per_tok":4,"moe_intermediate_size":24,)"
            R"("shared_expert_intermediate_size":40)");
+  // The type decides, as for transformers.
+  CHECK_FALSE(from_hf(text).has("moe"));
+  text.replace(text.find("qwen3_5_text"), 12, "qwen3_5_moe_text");
   for (const Json& config :
        {from_hf(text),
         from_hf(R"({"model_type":"qwen3_5_moe","text_config":)" + text +
