@@ -100,6 +100,63 @@ TEST_CASE("keys that config.json leaves out have transformers' values",
   }
 }
 
+// With the keys of the published files that others had not, or that mean
+// nothing to the network; numbers of parameters are those of the checkpoints.
+TEST_CASE("published config.json files are read", "[unit]") {
+  const auto check =
+      [](const std::string& type, const std::string& keys, int64_t parameters) {
+        INFO(type << ' ' << keys);
+        const symbolic::BuiltModel model(plugin_of(type),
+                                         import(type, keys).dump());
+        CHECK(model.num_parameters() == parameters);
+      };
+  check("llama",  // SmolLM2-135M
+        R"("hidden_size":576,"intermediate_size":1536,"num_hidden_layers":30,)"
+        R"("num_attention_heads":9,"num_key_value_heads":3,"vocab_size":49152,)"
+        R"("tie_word_embeddings":true,"is_llama_config":true,)"
+        R"("pretraining_tp":1,"rope_interleaved":false,"rope_scaling":null,)"
+        R"("rope_theta":100000,"hidden_act":"silu","attention_dropout":0.0)",
+        134'515'008);
+  check(
+      "deepseek_v2",  // V2
+      R"("hidden_size":5120,"intermediate_size":12288,"aux_loss_alpha":0.001,)"
+      R"("num_hidden_layers":60,"num_attention_heads":128,"ep_size":1,)"
+      R"("num_key_value_heads":128,"moe_intermediate_size":1536,)"
+      R"("moe_layer_freq":1,"n_group":8,"topk_group":3,"seq_aux":true,)"
+      R"("n_routed_experts":160,"n_shared_experts":2,"norm_topk_prob":false,)"
+      R"("first_k_dense_replace":1,"topk_method":"group_limited_greedy",)"
+      R"("scoring_func":"softmax","routed_scaling_factor":16.0)",
+      235'741'434'880);
+  check("deepseek_v3",  // Moonlight-16B-A3B
+        R"("hidden_size":2048,"intermediate_size":11264,"q_lora_rank":null,)"
+        R"("num_hidden_layers":27,"num_attention_heads":16,"n_group":1,)"
+        R"("num_key_value_heads":16,"moe_intermediate_size":1408,)"
+        R"("topk_group":1,"n_routed_experts":64,"n_shared_experts":2,)"
+        R"("num_experts_per_tok":6,"first_k_dense_replace":1,)"
+        R"("topk_method":"noaux_tc","scoring_func":"sigmoid",)"
+        R"("num_nextn_predict_layers":0,"vocab_size":163840)",
+        15'960'108'544);
+  check("gpt_neox",  // Pythia-70m
+        R"("hidden_size":512,"intermediate_size":2048,"num_hidden_layers":6,)"
+        R"("num_attention_heads":8,"vocab_size":50304,"rotary_pct":0.25,)"
+        R"("rotary_emb_base":10000,"use_parallel_residual":true)",
+        70'426'624);
+  check(
+      "gemma2",  // Gemma 2 2B
+      R"("cache_implementation":"hybrid","hidden_act":"gelu_pytorch_tanh",)"
+      R"("hidden_activation":"gelu_pytorch_tanh","sliding_window":4096,)"
+      R"("attention_bias":false,"attention_dropout":0.0,"rope_theta":10000.0)",
+      2'614'341'888);
+  check("olmo2",  // OLMo 2 7B
+        R"("vocab_size":100352,"rms_norm_eps":1e-06,"rope_theta":500000,)"
+        R"("rope_scaling":null,"num_key_value_heads":32)",
+        7'298'617'344);
+  check("mixtral",  // 8x7B
+        R"("sliding_window":null,"output_router_logits":false,)"
+        R"("router_aux_loss_coef":0.02,"rope_theta":1000000.0)",
+        46'702'792'704);
+}
+
 TEST_CASE("config.json's values are of their key's kind", "[unit]") {
   for (const std::string type : kTypes) {
     const std::string width = type == "gpt2" ? "n_embd" : "hidden_size";
