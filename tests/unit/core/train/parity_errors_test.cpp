@@ -42,7 +42,7 @@ TEST_CASE("a broken float32 reference allows nothing") {
                                    error_of("infinite", 2e-3, 1e-3),
                                    error_of("odd", 0, 1e-3)};
   TensorError odd = error_of("odd", 0, 1e-3);
-  odd.problem = "shape: expected [2], got [3]";
+  odd.problem = "shape: expected (2), got (3)";
   allow_error_of(
       {error_of("nan", std::numeric_limits<double>::quiet_NaN(), 1e-3),
        error_of("infinite", std::numeric_limits<double>::infinity(), 1e-3),
