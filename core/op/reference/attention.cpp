@@ -2,10 +2,10 @@
 // titan.attention/1: softmax attention over packed documents, never across
 // them. Runs of documents of one length are one batched call; a batch of equal
 // documents is therefore a single call. On the CPU that call is LibTorch's
-// flash kernel; float64, unequal head dims, capped scores and other devices
-// take the exact path. Legend: T query tokens, K key tokens, N query heads, M
-// key heads, H head dim, B documents of a run, L their query length, J their
-// key length.
+// flash kernel; float64, capped scores and other devices take the exact path.
+// Legend: T query tokens, K key tokens, N query heads, M key heads, H head dim
+// (of values too, where not said otherwise), B documents of a run, L their
+// query length, J their key length.
 #include <cmath>
 #include <limits>
 
@@ -168,9 +168,27 @@ struct Batch {
 
   bool uses_flash() const {
     return query.device().is_cpu() && query.scalar_type() != at::kDouble &&
-           query.size(-1) == value.size(-1) && logit_cap == 0;
+           logit_cap == 0;
   }
 };
+
+/// The last dim filled up with zeros, in one pass over memory.
+at::Tensor padded(const at::Tensor& x_BNLH, int64_t dim) {
+  const int64_t head_dim = x_BNLH.size(-1);
+  if (head_dim == dim) return x_BNLH;
+  std::vector<int64_t> sizes = x_BNLH.sizes().vec();
+  sizes.back() = dim;
+  at::Tensor wide = at::empty(sizes, x_BNLH.options());
+  wide.narrow(-1, 0, head_dim).copy_(x_BNLH);
+  wide.narrow(-1, head_dim, dim - head_dim).zero_();
+  return wide;
+}
+
+/// The flash kernel knows one head dim. Zeros behind queries and keys change
+/// no score, those behind values come out as zeros.
+int64_t flash_dim(const Batch& batch) {
+  return std::max(batch.query.size(-1), batch.value.size(-1));
+}
 
 Batch make_batch(c10::ArrayRef<at::Tensor> inputs,
                  const Options& options,
@@ -221,15 +239,16 @@ void add_mask(const Batch& batch, at::Tensor& scores_BNLJ) {
 
 std::pair<at::Tensor, at::Tensor> forward_batch(const Batch& batch) {
   if (batch.uses_flash()) {
-    auto [out, lse] =
-        at::_scaled_dot_product_flash_attention_for_cpu(batch.query,
-                                                        batch.key,
-                                                        batch.value,
-                                                        0.0,
-                                                        batch.is_causal,
-                                                        optional_mask(batch),
-                                                        batch.scale);
-    return {out, lse};
+    const int64_t dim = flash_dim(batch);
+    auto [out, lse] = at::_scaled_dot_product_flash_attention_for_cpu(
+        padded(batch.query, dim),
+        padded(batch.key, dim),
+        padded(batch.value, dim),
+        0.0,
+        batch.is_causal,
+        optional_mask(batch),
+        batch.scale);
+    return {out.narrow(-1, 0, batch.value.size(-1)), lse};
   }
   at::Tensor scores_BNLJ = exact_scores(batch);
   add_mask(batch, scores_BNLJ);
@@ -249,19 +268,22 @@ BatchGrads backward_batch(const Batch& batch,
                           const at::Tensor& out_BNLH,
                           const at::Tensor& lse_BNL) {
   if (batch.uses_flash()) {
+    const int64_t dim = flash_dim(batch);
     auto [query, key, value] =
         at::_scaled_dot_product_flash_attention_for_cpu_backward(
-            grad_BNLH,
-            batch.query,
-            batch.key,
-            batch.value,
-            out_BNLH,
+            padded(grad_BNLH, dim),
+            padded(batch.query, dim),
+            padded(batch.key, dim),
+            padded(batch.value, dim),
+            padded(out_BNLH, dim),
             lse_BNL,
             0.0,
             batch.is_causal,
             optional_mask(batch),
             batch.scale);
-    return {query, key, value};
+    return {query.narrow(-1, 0, batch.query.size(-1)),
+            key.narrow(-1, 0, batch.key.size(-1)),
+            value.narrow(-1, 0, batch.value.size(-1))};
   }
   const auto acc = lse_BNL.scalar_type();
   const auto dtype = batch.query.scalar_type();
@@ -440,6 +462,7 @@ std::vector<ConformanceCase> make_cases() {
           "capped window", {{0, 9, 13}, 2, 2, 8, 8, 13, 13}, capped_window),
       make_case("capped decode", {{}, 4, 2, 8, 8, 3, 9}, capped),
       make_case("value dim", {{0, 5, 12}, 2, 2, 12, 8, 12, 12}, {}),
+      make_case("wide values", {{0, 6, 12}, 4, 2, 6, 10, 12, 12}, window),
       make_case("decode one", {{}, 4, 2, 8, 8, 1, 9}, {}),
       make_case("decode some", {{}, 2, 2, 8, 8, 3, 9}, {}),
       // More than a block of queries or of keys, and none of them whole.

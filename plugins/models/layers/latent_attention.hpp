@@ -7,6 +7,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include <titan/sdk.hpp>
 
@@ -70,30 +71,27 @@ class LatentAttention : public Module<LatentAttention> {
 
   Tensor forward(Context& ctx, const Tensor& x_TD) const {
     const Tensor positions_T = ctx.batch("positions");
-    const Tensor q_TNH =
-        queries_(ctx, x_TD).unflatten(-1, {-1, config_.key_dim()});
-    const Tensor q_TNR =
-        rope_(ctx,
-              q_TNH.narrow(-1, config_.plain_dim, config_.turned_dim),
-              positions_T);
-    const Tensor latent_TC = wkv_a_(ctx, x_TD);
-    const Tensor k_T1R =
-        rope_(ctx,
-              latent_TC.narrow(-1, config_.kv_latent_dim, config_.turned_dim)
-                  .unsqueeze(1),
-              positions_T);
-    const Tensor kv_TNW =
-        wkv_b_(ctx,
-               kv_norm_(ctx, latent_TC.narrow(-1, 0, config_.kv_latent_dim)))
-            .unflatten(-1, {-1, config_.plain_dim + config_.value_dim});
-    const Tensor k_TNR = k_T1R.expand({-1, kv_TNW.size(1), config_.turned_dim});
-    const Tensor o_TNV =
-        inner_(ctx,
-               cat({q_TNH.narrow(-1, 0, config_.plain_dim), q_TNR}, -1),
-               cat({kv_TNW.narrow(-1, 0, config_.plain_dim), k_TNR}, -1),
-               kv_TNW.narrow(-1, config_.plain_dim, config_.value_dim),
-               ctx.batch("cu_seqlens"),
-               ctx.batch("doc_id"));
+    const int64_t plain = config_.plain_dim;
+    const int64_t turned = config_.turned_dim;
+    const int64_t value = config_.value_dim;
+    // split, not narrow: the gradient of the whole is one copy of its parts.
+    const std::vector<Tensor> q = queries_(ctx, x_TD)
+                                      .unflatten(-1, {-1, plain + turned})
+                                      .split({plain, turned}, -1);
+    const std::vector<Tensor> latent =
+        wkv_a_(ctx, x_TD).split({config_.kv_latent_dim, turned}, -1);
+    const std::vector<Tensor> kv = wkv_b_(ctx, kv_norm_(ctx, latent[0]))
+                                       .unflatten(-1, {-1, plain + value})
+                                       .split({plain, value}, -1);
+    const Tensor q_TNR = rope_(ctx, q[1], positions_T);
+    const Tensor k_T1R = rope_(ctx, latent[1].unsqueeze(1), positions_T);
+    const Tensor k_TNR = k_T1R.expand({-1, kv[0].size(1), turned});
+    const Tensor o_TNV = inner_(ctx,
+                                cat({q[0], q_TNR}, -1),
+                                cat({kv[0], k_TNR}, -1),
+                                kv[1],
+                                ctx.batch("cu_seqlens"),
+                                ctx.batch("doc_id"));
     return wo_(ctx, o_TNV.flatten(-2));
   }
 

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What references call of LibTorch on the CPU where that decides their cost.
+#include <set>
+#include <string>
+
+#include <ATen/ATen.h>
+#include <ATen/record_function.h>
+#include <catch2/catch.hpp>
+#include <torch/csrc/autograd/autograd.h>
+
+#include "core/op/catalogue.h"
+#include "core/op/reference/reference.h"
+#include "core/op/slot.h"
+
+namespace titan::op {
+namespace {
+
+using reference::random_normal;
+
+/// Names of LibTorch's ops.
+std::set<std::string>& seen_calls() {
+  static std::set<std::string> calls;
+  return calls;
+}
+
+std::unique_ptr<at::ObserverContext> note_call(const at::RecordFunction& call) {
+  seen_calls().insert(call.name());
+  return nullptr;
+}
+
+class CallRecorder {
+ public:
+  CallRecorder() {
+    seen_calls().clear();
+    handle_ = at::addGlobalCallback(
+        at::RecordFunctionCallback(note_call).needsInputs(true).scopes(
+            {at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION}));
+  }
+  ~CallRecorder() { at::removeCallback(handle_); }
+  CallRecorder(const CallRecorder&) = delete;
+  CallRecorder& operator=(const CallRecorder&) = delete;
+
+ private:
+  at::CallbackHandle handle_;
+};
+
+void run(const char* id, std::vector<at::Tensor> inputs) {
+  std::vector<at::Tensor> wanted;
+  for (at::Tensor& input : inputs)
+    if (input.is_floating_point()) wanted.push_back(input.requires_grad_());
+  Slot slot(find_op(id), "layer", "", {});
+  const at::Tensor out = invoke(slot, inputs)[0];
+  torch::autograd::grad({out}, wanted, {at::ones_like(out)});
+}
+
+}  // namespace
+
+TEST_CASE("attention with values of another head dim runs the flash kernel") {
+  const CallRecorder recorder;
+  const at::Tensor bounds = at::tensor({0, 6}, at::kInt);
+  run("titan.attention/1",
+      {random_normal({6, 2, 12}, at::kFloat, 1),
+       random_normal({6, 2, 12}, at::kFloat, 2),
+       random_normal({6, 2, 8}, at::kFloat, 3),
+       bounds});
+  const std::string flash = "aten::_scaled_dot_product_flash_attention_for_cpu";
+  CHECK(seen_calls().count(flash) == 1);
+  CHECK(seen_calls().count(flash + "_backward") == 1);
+}
+
+}  // namespace titan::op
