@@ -3,6 +3,9 @@
 // expert (moe_dispatch.cpp). No padding: an expert has as many rows as tokens
 // chose it, or none, and then its weight's gradient is zero. Legend: R rows, E
 // experts, I input features, O output features.
+#include <algorithm>
+#include <bit>
+
 #include <ATen/ATen.h>
 
 #include "core/op/reference/reference.h"
@@ -31,13 +34,31 @@ Shapes shape(const Attributes&, const std::vector<TensorMeta>& in) {
           {}};
 }
 
-/// Calls body(expert, first row, number of rows) for experts that have any.
+/// Rows of an expert, and how many a product computes.
+struct Group {
+  int64_t expert, first, count, computed;
+};
+
+// In 16 bits oneDNN compiles a product anew for each number of rows, and keeps
+// 1,024 of them, 700 MiB. Eight numbers per doubling are few, and cost at most
+// an eighth more work (bench/results/deepseek_v3.md).
+int64_t computed_rows(const at::Tensor& x_RI, int64_t count) {
+  const auto dtype = x_RI.scalar_type();
+  if (!x_RI.is_cpu() || (dtype != at::kBFloat16 && dtype != at::kHalf))
+    return count;
+  const auto octave = std::bit_floor(static_cast<uint64_t>(count));
+  const int64_t step = std::max<int64_t>(1, static_cast<int64_t>(octave) / 8);
+  return (count + step - 1) / step * step;
+}
+
+/// Calls body for each expert in ascending order, those without rows, too.
 /// Elsewhere than on the CPU the offsets are read back: a kernel need not.
 template <typename Body>
-void each_group(const at::Tensor& offsets, int64_t num_rows, Body body) {
+void each_group(const at::Tensor& offsets, const at::Tensor& x_RI, Body body) {
   const at::Tensor host = offsets.to(at::kCPU, at::kLong).contiguous();
   const int64_t* bounds = host.const_data_ptr<int64_t>();
   const int64_t num_experts = host.numel() - 1;
+  const int64_t num_rows = x_RI.size(0);
   TITAN_USER_CHECK(bounds[0] == 0 && bounds[num_experts] == num_rows,
                    "[grouped_linear] offsets: expected 0 to ",
                    num_rows,
@@ -53,27 +74,65 @@ void each_group(const at::Tensor& offsets, int64_t num_rows, Body body) {
                      bounds[expert],
                      " before ",
                      bounds[expert + 1]);
-    if (count > 0) body(expert, bounds[expert], count);
+    body(Group{expert,
+               bounds[expert],
+               count,
+               count == 0 ? 0 : computed_rows(x_RI, count)});
   }
+}
+
+/// The group's rows with zeros behind them, as many as are computed.
+at::Tensor filled_rows(const at::Tensor& x_RI, const Group& group) {
+  const at::Tensor rows = x_RI.narrow(0, group.first, group.count);
+  const int64_t missing = group.computed - group.count;
+  return missing == 0 ? rows : at::constant_pad_nd(rows, {0, 0, 0, missing});
+}
+
+void multiply(at::Tensor y,
+              const at::Tensor& x,
+              const at::Tensor& matrix_IO,
+              const at::Tensor& bias_O) {
+  if (bias_O.defined())
+    at::addmm_out(y, bias_O, x, matrix_IO);
+  else
+    at::mm_out(y, x, matrix_IO);
+}
+
+/// y = x matrix + bias over the group's rows. Rows behind them are computed,
+/// too, where there are as many, and hold nothing until their own group comes.
+void multiply_group(at::Tensor& y_RO,
+                    const at::Tensor& x_RI,
+                    const Group& group,
+                    const at::Tensor& matrix_IO,
+                    const at::Tensor& bias_O) {
+  if (group.first + group.computed <= x_RI.size(0)) {
+    multiply(y_RO.narrow(0, group.first, group.computed),
+             x_RI.narrow(0, group.first, group.computed),
+             matrix_IO,
+             bias_O);
+    return;
+  }
+  const at::Tensor y =
+      at::empty({group.computed, y_RO.size(1)}, y_RO.options());
+  multiply(y, filled_rows(x_RI, group), matrix_IO, bias_O);
+  y_RO.narrow(0, group.first, group.count).copy_(y.narrow(0, 0, group.count));
 }
 
 ForwardResult forward(const ForwardCall& call) {
   const at::Tensor x_RI = call.inputs[kX].contiguous();
   const at::Tensor& weight_EOI = call.inputs[kWeight];
   const at::Tensor& bias_EO = call.inputs[kBias];
-  const int64_t num_rows = x_RI.size(0);
-  at::Tensor y_RO = at::empty({num_rows, weight_EOI.size(1)}, x_RI.options());
-  each_group(call.inputs[kOffsets],
-             num_rows,
-             [&](int64_t expert, int64_t first, int64_t count) {
-               at::Tensor y = y_RO.narrow(0, first, count);
-               const at::Tensor x = x_RI.narrow(0, first, count);
-               const at::Tensor weight_IO = weight_EOI.select(0, expert).t();
-               if (bias_EO.defined())
-                 at::addmm_out(y, bias_EO.select(0, expert), x, weight_IO);
-               else
-                 at::mm_out(y, x, weight_IO);
-             });
+  at::Tensor y_RO =
+      at::empty({x_RI.size(0), weight_EOI.size(1)}, x_RI.options());
+  each_group(call.inputs[kOffsets], x_RI, [&](const Group& group) {
+    if (group.count == 0) return;
+    multiply_group(
+        y_RO,
+        x_RI,
+        group,
+        weight_EOI.select(0, group.expert).t(),
+        bias_EO.defined() ? bias_EO.select(0, group.expert) : at::Tensor());
+  });
   return {{y_RO}, {}};
 }
 
@@ -84,25 +143,29 @@ std::vector<at::Tensor> backward(const BackwardCall& call) {
   std::vector<at::Tensor> grads(4);
   if (call.want & 1 << kX) grads[kX] = at::empty(x_RI.sizes(), x_RI.options());
   if (call.want & 1 << kWeight)
-    grads[kWeight] = at::zeros(weight_EOI.sizes(), weight_EOI.options());
+    grads[kWeight] = at::empty(weight_EOI.sizes(), weight_EOI.options());
   if (call.want & 1 << kBias)
     grads[kBias] =
         at::zeros({weight_EOI.size(0), weight_EOI.size(1)}, grad_RO.options());
-  each_group(call.inputs[kOffsets],
-             grad_RO.size(0),
-             [&](int64_t expert, int64_t first, int64_t count) {
-               const at::Tensor grad = grad_RO.narrow(0, first, count);
-               if (grads[kX].defined()) {
-                 at::Tensor out = grads[kX].narrow(0, first, count);
-                 at::mm_out(out, grad, weight_EOI.select(0, expert));
-               }
-               if (grads[kWeight].defined()) {
-                 at::Tensor out = grads[kWeight].select(0, expert);
-                 at::mm_out(out, grad.t(), x_RI.narrow(0, first, count));
-               }
-               if (grads[kBias].defined())
-                 grads[kBias].select(0, expert).copy_(grad.sum(0));
-             });
+  each_group(call.inputs[kOffsets], grad_RO, [&](const Group& group) {
+    if (group.count == 0) {
+      if (grads[kWeight].defined())
+        grads[kWeight].select(0, group.expert).zero_();
+      return;
+    }
+    if (grads[kX].defined())
+      multiply_group(
+          grads[kX], grad_RO, group, weight_EOI.select(0, group.expert), {});
+    if (grads[kWeight].defined()) {
+      at::Tensor out = grads[kWeight].select(0, group.expert);
+      at::mm_out(
+          out, filled_rows(grad_RO, group).t(), filled_rows(x_RI, group));
+    }
+    if (grads[kBias].defined())
+      grads[kBias]
+          .select(0, group.expert)
+          .copy_(grad_RO.narrow(0, group.first, group.count).sum(0));
+  });
   return grads;
 }
 
