@@ -1,14 +1,27 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # compile_time_test.sh c++: a plugin file compiles in under 3 s of CPU time (best of
-# three), so that the SDK stays pleasant. Measured on a busy machine, g++ 12 -O2:
-# the documented example 0.9 s, llama3/model.cpp 2.0 s.
+# three), so that the SDK stays pleasant; on a slower machine in under 1.15 times
+# what a small program with <regex> takes there. Measured, g++ 12 -O2: 0.9 s for
+# the documented example and 2.0 s for llama3/model.cpp on one machine, 1.4 s and
+# 3.6 s on another, where the program takes 3.9 s.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 compiler=$1
-limit_ms=3000
 object=$(mktemp)
-trap 'rm -f "$object"' EXIT
+yardstick=$(mktemp --suffix=.cpp)
+trap 'rm -f "$object" "$yardstick"' EXIT
+cat >"$yardstick" <<'END'
+#include <iostream>
+#include <map>
+#include <regex>
+int main(int count, char** words) {
+  const std::regex pattern(words[0]);
+  std::map<std::string, std::string> last;
+  last[words[0]] = words[count - 1];
+  std::cout << std::regex_replace(last.begin()->second, pattern, "x");
+}
+END
 TIMEFORMAT=%U
 
 compile_ms() {
@@ -17,6 +30,13 @@ compile_ms() {
     -I"$root" -I"$root/plugin_api/include" -c "$1" -o "$object"; } 2>&1)
   awk -v s="$seconds" 'BEGIN {printf "%d", s * 1000}'
 }
+
+limit_ms=3000
+measured=$(($(compile_ms "$yardstick") * 115 / 100))
+if ((measured > limit_ms)); then
+  limit_ms=$measured
+  echo "a slow machine: the limit is $limit_ms ms"
+fi
 
 for source in tests/abi/example/swiglu.cpp plugins/models/llama3/model.cpp \
   plugins/models/llama3/hf.cpp plugins/models/llama3/plugin.cpp \
