@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # compile_time_test.sh c++: a plugin file compiles in under 3 s of CPU time (best of
-# three), so that the SDK stays pleasant; on a slower machine in under 1.15 times
+# three), so that the SDK stays pleasant; on a slower machine in under 1.4 times
 # what a small program with <regex> takes there. Measured, g++ 12 -O2: 0.9 s for
 # the documented example and 2.0 s for llama3/model.cpp on one machine, 1.4 s and
 # 3.6 s on another, where the program takes 3.9 s.
@@ -32,7 +32,7 @@ compile_ms() {
 }
 
 limit_ms=3000
-measured=$(($(compile_ms "$yardstick") * 115 / 100))
+measured=$(($(compile_ms "$yardstick") * 140 / 100))
 if ((measured > limit_ms)); then
   limit_ms=$measured
   echo "a slow machine: the limit is $limit_ms ms"
