@@ -1,67 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Angles are made in float64 and rounded once: in float32 the angle of position
-// 131072 is off by up to 0.008 rad.
+// Angles are made in float64 and rounded once (titan/sdk/rope.hpp).
 #include "core/op/reference/rope_tables.h"
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <deque>
 #include <mutex>
-#include <numbers>
 
 #include <ATen/ATen.h>
 
+#include <titan/sdk/rope.hpp>
+
 namespace titan::op::reference {
 namespace {
-
-constexpr double kTwoPi = 2 * std::numbers::pi;
-
-/// Llama 3.1: long waves are stretched by `factor`, short ones kept, with a
-/// linear blend between (wavelengths in tokens).
-double scale_llama(double frequency, const Attributes& attributes) {
-  const double factor = attributes.get_double("factor");
-  const double low = attributes.get_double("low_freq_factor");
-  const double high = attributes.get_double("high_freq_factor");
-  const auto original =
-      static_cast<double>(attributes.get_int("original_max_position"));
-  const double wavelength = kTwoPi / frequency;
-  if (wavelength > original / low) return frequency / factor;
-  if (wavelength < original / high) return frequency;
-  const double blend = (original / wavelength - low) / (high - low);
-  return (1 - blend) * frequency / factor + blend * frequency;
-}
-
-/// YaRN (arXiv 2309.00071, section 3.2): a ramp over dims between those that
-/// turn beta_fast and beta_slow times within the original length.
-void scale_yarn(std::vector<double>& frequencies,
-                const Attributes& attributes,
-                int64_t rotary_dim) {
-  const double factor = attributes.get_double("factor");
-  if (factor <= 1) return;
-  const auto dims = static_cast<double>(rotary_dim);
-  const auto original =
-      static_cast<double>(attributes.get_int("original_max_position"));
-  const double log_theta = std::log(attributes.get_double("theta"));
-  const auto correction = [&](double turns) {
-    return dims * std::log(original / (kTwoPi * turns)) / (2 * log_theta);
-  };
-  double low = correction(attributes.get_double("beta_fast"));
-  double high = correction(attributes.get_double("beta_slow"));
-  if (attributes.get_bool("truncate")) {
-    low = std::floor(low);
-    high = std::ceil(high);
-  }
-  low = std::max(low, 0.0);
-  high = std::min(high, dims - 1);
-  if (low == high) high += 0.001;  // as every published version: no 0/0
-  for (size_t j = 0; j < frequencies.size(); ++j) {
-    const double ramp =
-        std::clamp((static_cast<double>(j) - low) / (high - low), 0.0, 1.0);
-    frequencies[j] =
-        frequencies[j] / factor * ramp + frequencies[j] * (1 - ramp);
-  }
-}
 
 RopeTable make_table(const std::vector<double>& frequencies,
                      double magnitude,
@@ -152,19 +103,17 @@ std::vector<AttributeSpec> rope_attributes() {
 
 std::vector<double> rope_frequencies(const Attributes& attributes,
                                      int64_t rotary_dim) {
-  const double theta = attributes.get_double("theta");
-  const std::string& scaling = attributes.get_string("scaling");
-  std::vector<double> frequencies(rotary_dim / 2);
-  for (size_t j = 0; j < frequencies.size(); ++j) {
-    const double exponent =
-        -2.0 * static_cast<double>(j) / static_cast<double>(rotary_dim);
-    frequencies[j] = std::pow(theta, exponent);
-    if (scaling == "linear") frequencies[j] /= attributes.get_double("factor");
-    if (scaling == "llama")
-      frequencies[j] = scale_llama(frequencies[j], attributes);
-  }
-  if (scaling == "yarn") scale_yarn(frequencies, attributes, rotary_dim);
-  return frequencies;
+  RopeScaling scaling;
+  scaling.theta = attributes.get_double("theta");
+  scaling.rule = attributes.get_string("scaling");
+  scaling.factor = attributes.get_double("factor");
+  scaling.low_freq_factor = attributes.get_double("low_freq_factor");
+  scaling.high_freq_factor = attributes.get_double("high_freq_factor");
+  scaling.original_max_position = attributes.get_int("original_max_position");
+  scaling.beta_fast = attributes.get_double("beta_fast");
+  scaling.beta_slow = attributes.get_double("beta_slow");
+  scaling.truncate = attributes.get_bool("truncate");
+  return titan::rope_frequencies(scaling, rotary_dim);
 }
 
 RopeTable rope_table(const Attributes& attributes,
