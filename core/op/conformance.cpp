@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 
 #include <titan/error.h>
 #include <titan/text.h>
@@ -93,6 +94,34 @@ bool is_same(const Tensors& a, const Tensors& b) {
   return true;
 }
 
+/// What `run` returns on one thread.
+template <typename Run>
+auto on_one_thread(const Run& run) {
+  const int num_threads = at::get_num_threads();
+  at::set_num_threads(1);
+  auto result = run();
+  at::set_num_threads(num_threads);
+  return result;
+}
+
+/// Outputs of some rows alone have the bits that they have among all rows.
+bool is_batch_invariant(const Kernel& kernel,
+                        const ForwardCall& call,
+                        const Tensors& outputs) {
+  const int64_t rows = call.inputs[0].dim() < 2 ? 0 : call.inputs[0].size(0);
+  const auto some = [&](const at::Tensor& tensor) {
+    const bool has_rows = tensor.defined() && tensor.size(0) == rows;
+    return has_rows ? tensor.narrow(0, rows / 2, rows - rows / 2) : tensor;
+  };
+  if (rows < 2) return true;
+  Tensors inputs, expected;
+  for (const at::Tensor& input : call.inputs) inputs.push_back(some(input));
+  for (const at::Tensor& output : outputs) expected.push_back(some(output));
+  return is_same(
+      expected,
+      kernel.forward({call.attributes, inputs, call.want, 0}).outputs);
+}
+
 void compare(const Kernel& kernel,
              const OpSpec& spec,
              const Attributes& attributes,
@@ -118,8 +147,14 @@ void compare(const Kernel& kernel,
   }
   const bool is_repeatable =
       (kernel.match().flags & TITAN_KERNEL_DETERMINISTIC) != 0;
-  if (is_repeatable && !is_same(got.outputs, kernel.forward(call).outputs))
+  const auto again = [&] { return kernel.forward(call).outputs; };
+  if (is_repeatable && !is_same(got.outputs, again()))
     result.problem = "a second forward gives other bits";
+  if (is_repeatable && !is_same(got.outputs, on_one_thread(again)))
+    result.problem = "forward on one thread gives other bits";
+  if ((kernel.match().flags & TITAN_KERNEL_BATCH_INVARIANT) &&
+      !is_batch_invariant(kernel, call, got.outputs))
+    result.problem = "rows alone give other bits than among others";
   if (!(kernel.match().flags & TITAN_KERNEL_HAS_BACKWARD) || inputs.want == 0)
     return;
   const Tensors kept = kept_inputs(spec, inputs.given);
@@ -138,6 +173,9 @@ void compare(const Kernel& kernel,
   // Twice on one saved set, then on the reference's.
   if (is_repeatable && !is_same(first, gradients(got.saved)))
     result.problem = "a second backward gives other bits";
+  const auto again_gradients = [&] { return gradients(got.saved); };
+  if (is_repeatable && !is_same(first, on_one_thread(again_gradients)))
+    result.problem = "backward on one thread gives other bits";
   result.backward_error = std::max(
       result.backward_error,
       worst_gradient(gradients(reference->forward(call).saved), expected));

@@ -132,6 +132,7 @@ std::vector<ConformanceCase> make_cases() {
     cases.push_back(make_case(name, {7, 13}, name, false));
     cases.push_back(make_case("gated " + name, {2, 3, 65}, name, true));
   }
+  cases.push_back(make_case("several tasks", {331, 211}, "gelu", false));
   cases.push_back(make_case("no rows", {0, 8}, "gelu", true));
   return cases;
 }

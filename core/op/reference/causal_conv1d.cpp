@@ -203,6 +203,7 @@ std::vector<ConformanceCase> make_cases() {
       make_case("no tokens", {0, 8, 4, {0}, true}, silu),
       make_case("one tap", {5, 3, 1}, silu),
       make_case("seven taps, few tokens", {4, 3, 7}, silu),
+      make_case("several tasks", {611, 275, 4, {0, 300, 301, 611}, true}, silu),
       make_case("after a past", {1, 6, 4, {0, 1}, true, 3}, silu),
       make_case("after a short past", {5, 6, 4, {}, false, 2}, {})};
 }

@@ -102,9 +102,11 @@ OpSpec layer_norm_spec() {
   spec.tolerances = rounding_tolerances(
       16, "one rounding of y; the variance of 13 features cancels up to 8x");
   spec.cases = [] {
-    return std::vector<ConformanceCase>{make_case("prime sizes", {7, 13}, true),
-                                        make_case("plain", {3, 2, 16}, false),
-                                        make_case("no rows", {0, 8}, true)};
+    return std::vector<ConformanceCase>{
+        make_case("prime sizes", {7, 13}, true),
+        make_case("plain", {3, 2, 16}, false),
+        make_case("no rows", {0, 8}, true),
+        make_case("several tasks", {83, 5, 131}, true)};
   };
   return spec;
 }

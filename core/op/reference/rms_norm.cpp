@@ -136,6 +136,8 @@ OpSpec rms_norm_spec() {
         make_case("offset", {3, 2, 16}, true, {{"offset", int64_t{1}}}),
         make_case("cast first", {5, 32}, true, {{"cast_before_weight", true}}),
         make_case("no rows", {0, 8}, true, {}),
+        make_case("several tasks", {83, 5, 131}, true, {}),
+        make_case("wide", {2, 4099}, true, {{"offset", int64_t{1}}}),
         // A large eps: with a small one the gradient cancels to nothing.
         make_case("one feature", {4, 1}, true, {{"eps", 0.5}})};
   };

@@ -66,7 +66,8 @@ OpSpec swiglu_spec() {
     return std::vector<ConformanceCase>{make_case("prime sizes", {7, 13}),
                                         make_case("one element", {1}),
                                         make_case("no rows", {0, 8}),
-                                        make_case("three dims", {2, 3, 65})};
+                                        make_case("three dims", {2, 3, 65}),
+                                        make_case("several tasks", {331, 211})};
   };
   return spec;
 }
