@@ -147,8 +147,10 @@ int main() {
   titan::op::install_cpu_allocator();
   const c10::InferenceMode no_graph;
   titan::plugin::SearchOptions search;
-  search.is_built_ins_only = true;
+  search.use_environment = false;
   search.executable = TITAN_BINARY_DIR "/bin/titan";
+  search.files = {TITAN_BINARY_DIR
+                  "/optional_plugins/libtitan_kernels_cpu_avx512_rows.so"};
   const titan::train::PluginHost host(search);
   const auto cases = make_cases();
   std::string name, dtype;
