@@ -5,10 +5,12 @@ forward and backward on one thread. The sides take turns; medians over all
 rounds as a Markdown table. Bytes are those of one pass over inputs and outputs.
 Memory that goes back to the system and comes again costs more than some
 kernels: set MALLOC_TRIM_THRESHOLD_ and MALLOC_MMAP_THRESHOLD_ to 4000000000.
-usage: kernels_cpu.py BENCH_KERNELS_CPU [--rounds 5] [--only CASE ...]
+Titan's side is `titan kernels bench`.
+usage: kernels_cpu.py TITAN [--plugin FILE] [--rounds 5] [--only CASE ...]
        [--dtypes f32 bf16] [--no-compile]
 Needs torch."""
 import argparse
+import json
 import statistics
 import subprocess
 import time
@@ -52,6 +54,19 @@ def convolution(x, w):
 
 HIDDEN, HEADS, WIDE = [TOKENS, 1024], [TOKENS, 16, 128], [TOKENS, 3072]
 
+
+# name: Titan's op, names of its inputs, its attributes
+OPS = {
+    "rms_norm": ("rms_norm", ["x", "weight"], []),
+    "rms_norm_heads": ("rms_norm", ["x", "weight"], []),
+    "layer_norm": ("layer_norm", ["x", "weight", "bias"], []),
+    "swiglu": ("swiglu", ["gate", "up"], []),
+    "gelu": ("activation", ["x"], []),
+    "gelu_tanh": ("activation", ["x"], ["function=gelu_tanh"]),
+    "causal_conv1d": ("causal_conv1d", ["x", "weight"], ["activation=silu"]),
+    "rope_complex": ("rope_complex", ["x", "positions"], []),
+    "rope_cos_sin": ("rope_cos_sin", ["x", "positions"], []),
+}
 
 # name: function, sizes of leaves, constants, elements read and written by
 # forward, by backward
@@ -103,25 +118,48 @@ class Torch:
         return [statistics.median(side) for side in zip(*samples)]
 
 
+def titan_medians(args, case, dtype):
+    """Forward and backward of the best kernel, then of the reference."""
+    op, names, attributes = OPS[case]
+    sizes = [*CASES[case][1], [TOKENS]]
+    shape = ",".join(f"{name}={'x'.join(map(str, size))}"
+                     for name, size in zip(names, sizes))
+    command = [args.titan, "kernels", "bench", op, "--shape", shape,
+               "--dtype", dtype, "--threads", "1", "--steps", "9",
+               "--no-error", "--json"]
+    for attribute in attributes:
+        command += ["--set", attribute]
+    if args.plugin:
+        command += ["--plugin", args.plugin]
+    kernels = json.loads(subprocess.run(
+        command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    by_id = {kernel["id"]: kernel for kernel in kernels["kernels"]}
+    reference = by_id.pop("titan.reference")
+    best = min(by_id.values(), key=lambda kernel: kernel["ms_median"],
+               default=reference)
+    return [side[f"{direction}_ms_median"] for side in (best, reference)
+            for direction in ("forward", "backward")]
+
+
+def copy_bandwidth():
+    """GB/s of a copy of 256 MiB, reads and writes counted."""
+    source = torch.ones(64 << 20)
+    target = torch.zeros_like(source)
+    samples = [milliseconds(lambda: target.copy_(source)) for _ in range(9)]
+    return 2e-6 * source.nbytes / statistics.median(samples)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("bench")
+    parser.add_argument("titan")
+    parser.add_argument("--plugin")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", nargs="+", default=list(CASES))
     parser.add_argument("--dtypes", nargs="+", default=list(DTYPES))
     parser.add_argument("--no-compile", action="store_true")
     args = parser.parse_args()
     torch.set_num_threads(1)
-    titan = subprocess.Popen([args.bench], stdin=subprocess.PIPE,
-                             stdout=subprocess.PIPE, text=True)
-
-    def ask(line):
-        titan.stdin.write(line + "\n")
-        titan.stdin.flush()
-        return [float(word) for word in titan.stdout.readline().split()]
-
-    bandwidth = statistics.median(ask("copy -")[0] for _ in range(3))
-    print(f"copy: {bandwidth:.1f} GB/s\n")
+    print(f"copy: {copy_bandwidth():.1f} GB/s\n")
     print("| case | shape | dtype | direction | Titan ms | reference ms "
           "| eager ms | compiled ms | eager / Titan | Titan GB/s |")
     print("|---|---|---|---|---|---|---|---|---|---|")
@@ -134,7 +172,7 @@ def main():
                 sides.append(Torch(case, dtype, True))
             rounds = []
             for _ in range(args.rounds):
-                numbers = ask(f"{case} {name}")
+                numbers = titan_medians(args, case, name)
                 for side in sides:
                     numbers += side.medians()
                 rounds.append(numbers)
