@@ -37,9 +37,9 @@ struct ConformanceOptions {
   std::function<void(const std::string&)> on_case;
 };
 
-/// Runs each case of the kernel's op through a slot that is pinned to it. The
-/// saved tensors of the forward go to its own backward, and those of the
-/// reference too: any kernel's backward must work after any kernel's forward.
+/// Calls the kernel itself on each case of its op that its score takes. Its
+/// backward gets the saved tensors of its own forward, and those of the
+/// reference: any kernel's backward must work after any kernel's forward.
 std::vector<ConformanceResult> check_kernel(
     const std::shared_ptr<const Kernel>& kernel,
     const ConformanceOptions& options);

@@ -5,10 +5,11 @@
 //
 // Queries lie across the lanes: a block's scores are [keys, 64 queries], so
 // maxima, sums and exponentials need no exchange between lanes, keys and values
-// are read as they lie, one broadcast element at a time, and head dims are any,
-// those of q and v different too. Backward recomputes the scores from the saved
-// log-sum-exp. A task is one key head of one document with all its query heads,
-// so the order of every sum is fixed whatever the number of threads.
+// are broadcast element by element, and head dims are any, those of q and v
+// different too. Backward recomputes the scores from the saved log-sum-exp. A
+// task of forward is 1,024 queries of a head, of backward one key head of a
+// document with all its query heads: the order of every sum is fixed whatever
+// the number of threads.
 //
 // Legend: T query tokens, J key tokens, N query heads, M key heads, H head dim,
 // V head dim of the values.

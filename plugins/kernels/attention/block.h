@@ -72,8 +72,8 @@ void store_transposed(const float* block,
     store_row(rows + i * stride, factors[i], dim, to + i * token_stride);
 }
 
-/// scores [keys, kQueries] of keys from `first_key` on: -inf where the query
-/// at position `first_query` + lane does not see the key.
+/// scores [keys, kQueries]: -inf where the query at position `first_query` +
+/// lane does not see the key.
 inline void hide(const Sight& sight,
                  Keys keys,
                  int64_t first_query,
@@ -119,6 +119,19 @@ class HeadRows {
   Scratch rows_;
   int64_t stride_ = 0;
 };
+
+/// Calls body(keys) for each block of the keys that any of the queries at
+/// positions [first, last] sees.
+template <typename Body>
+void for_key_blocks(const Sight& sight,
+                    int64_t first,
+                    int64_t last,
+                    int64_t num_keys,
+                    const Body& body) {
+  const Keys seen = sight.of(first, last, num_keys);
+  for (int64_t begin = seen.begin; begin < seen.end; begin += kKeys)
+    body(Keys{begin, std::min(seen.end, begin + kKeys)});
+}
 
 /// [dim, count]: features are the rows.
 inline Broadcast<1> transposed(Broadcast<> a) {

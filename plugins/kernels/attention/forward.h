@@ -47,12 +47,10 @@ class ForwardHead {
     start(document, head, begin, count);
     const int64_t first = document.num_keys - document.num_queries + begin;
     const int64_t last = first + count - 1;
-    const Keys seen = problem_.sight.of(first, last, document.num_keys);
-    for (Keys keys{seen.begin, 0}; keys.begin < seen.end;
-         keys.begin = keys.end) {
-      keys.end = std::min(seen.end, keys.begin + kKeys);
-      add_keys(keys, first, last);
-    }
+    for_key_blocks(
+        problem_.sight, first, last, document.num_keys, [&](Keys keys) {
+          add_keys(keys, first, last);
+        });
     finish(document, head, begin, count);
   }
 
