@@ -7,6 +7,7 @@
 
 #include <titan/text.h>
 
+#include "core/chat/unicode_text.h"
 #include "core/cli/text_table.h"
 
 namespace titan::cli {
@@ -25,21 +26,11 @@ CheckJson check_json(const Check& check) {
           {"detail", check.detail}};
 }
 
-std::string escaped_xml(const std::string& words) {
-  std::string out;
-  for (const char c : words) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-  }
-  return out;
+/// XML has no place for control characters, not even as references.
+std::string escaped_xml(std::string words) {
+  for (char& c : words)
+    if (static_cast<unsigned char>(c) < ' ') c = ' ';
+  return chat::escape_html(words);
 }
 
 }  // namespace

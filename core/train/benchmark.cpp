@@ -16,6 +16,7 @@
 
 #include "core/checkpoint/safetensors.h"
 #include "core/observe/memory.h"
+#include "core/op/kernel_timing.h"
 #include "core/train/assemble.h"
 #include "core/train/first_values.h"
 #include "core/train/npy.h"
@@ -165,11 +166,7 @@ StepBatch batch_of(const IntegerArray& array,
 }  // namespace
 
 double BenchmarkResult::ms_median() const {
-  std::vector<double> sorted = ms_steps;
-  std::sort(sorted.begin(), sorted.end());
-  const size_t middle = sorted.size() / 2;
-  return sorted.size() % 2 == 1 ? sorted[middle]
-                                : (sorted[middle - 1] + sorted[middle]) / 2;
+  return op::median_of(ms_steps);
 }
 
 double BenchmarkResult::ms_min() const {
