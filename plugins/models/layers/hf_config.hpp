@@ -11,6 +11,8 @@
 #include <titan/json.hpp>
 #include <titan/sdk/config.hpp>
 
+#include "plugins/models/layers/options.hpp"
+
 namespace titan::layers {
 
 class HfConfig {
@@ -102,10 +104,7 @@ class HfConfig {
                std::string_view why) const {
     const Json* const found = json_->find(key);
     const Json wanted(expected);
-    if (found == nullptr || *found == wanted) return;
-    if (found->is_number() && wanted.is_number() &&
-        found->f64() == wanted.f64())
-      return;
+    if (found == nullptr || is_equal(*found, wanted)) return;
     refuse(key, why, text_of(wanted));
   }
 
