@@ -143,7 +143,7 @@ TEST_CASE("plugin test --in-process and --junit", "[unit]") {
   const std::string xml = text_of(junit);
   CHECK_THAT(xml,
              Catch::Contains("failures=\"2\"") &&
-                 Catch::Contains("<failure message=\"&quot;prime sizes&quot;"));
+                 Catch::Contains("<failure message=\"&#34;prime sizes&#34;"));
   std::filesystem::remove(junit);
   CHECK_THAT(run_captured({"plugin",
                            "test",
